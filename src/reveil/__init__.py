@@ -1,0 +1,68 @@
+"""Reveil publishes a table about people again and again without telling who has what.
+
+Everything public is here; modules are loaded when first used, so that ``reveil --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reveil.errors import ConfigError as ConfigError
+    from reveil.errors import DataError as DataError
+    from reveil.errors import FileError as FileError
+    from reveil.errors import InfeasibleError as InfeasibleError
+    from reveil.errors import InputError as InputError
+    from reveil.errors import RefusedError as RefusedError
+    from reveil.errors import ReveilError as ReveilError
+    from reveil.errors import VerificationError as VerificationError
+    from reveil.groupers.mondrian import Mondrian as Mondrian
+    from reveil.guarantees.static import Static as Static
+    from reveil.hierarchy import Taxonomy as Taxonomy
+    from reveil.models.distinct_diversity import DistinctDiversity as DistinctDiversity
+    from reveil.models.entropy_diversity import EntropyDiversity as EntropyDiversity
+    from reveil.models.frequency_diversity import FrequencyDiversity as FrequencyDiversity
+    from reveil.models.k_anonymity import KAnonymity as KAnonymity
+    from reveil.models.recursive_diversity import RecursiveDiversity as RecursiveDiversity
+    from reveil.models.t_closeness import TCloseness as TCloseness
+    from reveil.publishing import anonymize as anonymize
+    from reveil.release import Release as Release
+    from reveil.schema import Schema as Schema
+
+_HOME = {
+    "ConfigError": "reveil.errors",
+    "DataError": "reveil.errors",
+    "FileError": "reveil.errors",
+    "InfeasibleError": "reveil.errors",
+    "InputError": "reveil.errors",
+    "RefusedError": "reveil.errors",
+    "ReveilError": "reveil.errors",
+    "VerificationError": "reveil.errors",
+    "Mondrian": "reveil.groupers.mondrian",
+    "Static": "reveil.guarantees.static",
+    "Taxonomy": "reveil.hierarchy",
+    "DistinctDiversity": "reveil.models.distinct_diversity",
+    "EntropyDiversity": "reveil.models.entropy_diversity",
+    "FrequencyDiversity": "reveil.models.frequency_diversity",
+    "KAnonymity": "reveil.models.k_anonymity",
+    "RecursiveDiversity": "reveil.models.recursive_diversity",
+    "TCloseness": "reveil.models.t_closeness",
+    "anonymize": "reveil.publishing",
+    "Release": "reveil.release",
+    "Schema": "reveil.schema",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605  (one list of names, in one place)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'reveil' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOME]

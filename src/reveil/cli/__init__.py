@@ -1,0 +1,84 @@
+"""The command line. Each command is one file, imported when it is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import import_module
+
+import click
+
+from reveil.errors import ReveilError
+
+COMMANDS = {
+    "demo": "Publish a made-up hospital's table and see what comes out.",
+    "publish": "Publish a table as the config says, verified before it is in place.",
+    "verify": "Check a release against the snapshot it came from.",
+}
+
+
+class LazyGroup(click.Group):
+    """Loads a command's module when the command is called: ``--help`` needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"reveil.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from reveil.manifest import version
+
+        click.echo(f"reveil {version()}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+def cli() -> None:
+    """Publish a table about people again and again without telling who has what.
+
+    Exit codes: 0 done and safe; 1 refused, or a guarantee is broken; 2 bad input, config, usage or file.
+    """
+
+
+def main() -> None:
+    """Run the command line and end with the right exit code, never with a traceback."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except ReveilError as error:
+        click.echo(f"error: {error}", err=True)
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted: nothing was published", err=True)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output has gone; say nothing more, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:  # noqa: BLE001  (the text of a foreign exception may quote cells: never show it)
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
+        click.echo(f"error: something went wrong inside Reveil ({type(error).__name__} at {place})", err=True)
+        if os.environ.get("REVEIL_DEBUG"):
+            traceback.print_exception(error)
+        else:
+            click.echo("  Nothing was published. REVEIL_DEBUG=1 shows where; what it prints may contain cells.", err=True)
+        code = 2
+    sys.exit(code)

@@ -1,0 +1,78 @@
+"""Talk goes to stderr: what was done, and progress where somebody watches."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+PATIENCE = 2.0  # seconds without a word
+
+
+class Console:
+    """Says what is going on; quiet on request, and without progress where stderr is not a terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.live = not quiet and sys.stderr.isatty()
+        self._now = ""
+        self._shown = False
+        self._lock = threading.Lock()
+
+    def say(self, text: str) -> None:
+        """Print a line of talk."""
+        if not self.quiet:
+            self._wipe()
+            click.echo(text, err=True)
+
+    def stage(self, name: str) -> None:
+        """Note what is being done now; shown when it takes long."""
+        self._now = name
+
+    @contextmanager
+    def progress(self) -> Iterator[Console]:
+        """Show the stage and the time it took so far, once two seconds have passed."""
+        if not self.live:
+            yield self
+            return
+        ended = threading.Event()
+        started = time.monotonic()
+
+        def watch() -> None:
+            wait = PATIENCE
+            while not ended.wait(wait):
+                wait = 0.5
+                with self._lock:
+                    sys.stderr.write(f"\r\x1b[K{self._now} … {time.monotonic() - started:.0f} s")
+                    sys.stderr.flush()
+                    self._shown = True
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield self
+        finally:
+            ended.set()
+            watcher.join()
+            self._wipe()
+
+    def announce_compilation(self) -> None:
+        """Say so when kernels have to be compiled."""
+        from reveil import kernels
+
+        kernels.on_compile(lambda: self.say("compiling kernels (once on this machine)"))
+
+    def _wipe(self) -> None:
+        with self._lock:
+            if self._shown:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+                self._shown = False
+
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing unless something is wrong.")
+config_option = click.option("-c", "--config", "config_path", required=True, type=click.Path(), help="The reveil.toml.")

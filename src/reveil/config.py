@@ -1,0 +1,157 @@
+"""reveil.toml: the series, the columns, the guarantee and the method."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reveil import registry
+from reveil.errors import ConfigError, FileError
+from reveil.groupers.base import Grouper
+from reveil.guarantees.base import Guarantee
+from reveil.schema import COLUMN_KEYS, Column, Role, Schema, make_column
+
+SECTIONS = ("series", "columns", "guarantee", "method")
+SERIES_KEYS = ("name", "vault", "seed", "archive", "null_values")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a reveil.toml says."""
+
+    path: Path
+    name: str | None
+    schema: Schema
+    guarantee: Guarantee
+    method: Grouper | None
+    seed: int | None
+
+
+def load_config(path: str | Path) -> Config:
+    """Read a reveil.toml; paths in it are relative to it."""
+    path = Path(path)
+    table = _read(path)
+    try:
+        series = _section(table, "series")
+        for key in series:
+            if key not in SERIES_KEYS:
+                raise ConfigError(f"[series] has no setting {key!r}", hint=f"It knows: {', '.join(SERIES_KEYS)}.")
+        return Config(
+            path,
+            _text(series, "name"),
+            _schema(table, path.parent),
+            _guarantee(_section(table, "guarantee", required=True)),
+            _method(_section(table, "method")),
+            _seed(series),
+        )
+    except ConfigError as error:
+        raise _placed(error, path) from None
+
+
+def load_schema(path: str | Path) -> Schema:
+    """Read the columns of a reveil.toml alone."""
+    path = Path(path)
+    table = _read(path)
+    try:
+        return _schema(table, path.parent)
+    except ConfigError as error:
+        raise _placed(error, path) from None
+
+
+def _placed(error: ConfigError, path: Path) -> ConfigError:
+    """Name the config file in an error that names no file yet."""
+    return ConfigError(
+        error.message, hint=error.hint, file=error.file or path, line=error.line, column=error.column
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileError("there is no such config", file=path, hint="Check the path given with -c.") from None
+    except (OSError, UnicodeDecodeError):
+        raise FileError("this config cannot be read", file=path, hint="It must be a UTF-8 text file.") from None
+    except tomllib.TOMLDecodeError as error:
+        # The text of a TOML error names place and syntax, never a cell of a table.
+        raise ConfigError("this is not valid TOML", file=path, hint=str(error)) from None
+    unknown = [key for key in table if key not in SECTIONS]
+    if unknown:
+        raise ConfigError(f"unknown section [{unknown[0]}]", file=path, hint=f"Known: {', '.join(SECTIONS)}.")
+    return table
+
+
+def _section(table: dict[str, Any], name: str, *, required: bool = False) -> dict[str, Any]:
+    section = table.get(name, {})
+    if not isinstance(section, dict) or (required and not section):
+        raise ConfigError(f"the config has no [{name}] section" if required else f"[{name}] must be a section")
+    return section
+
+
+def _schema(table: dict[str, Any], folder: Path) -> Schema:
+    columns = [_column(name, given, folder) for name, given in _section(table, "columns", required=True).items()]
+    null_values = _section(table, "series").get("null_values", [])
+    if not isinstance(null_values, list) or not all(isinstance(value, str) for value in null_values):
+        raise ConfigError("null_values must be a list of texts", hint='null_values = ["NA", "?"]')
+    return Schema.of(columns, null_values)
+
+
+def _column(name: str, given: object, folder: Path) -> Column:
+    settings: dict[str, Any] = {"role": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
+    unknown = [key for key in settings if key not in COLUMN_KEYS]
+    if unknown:
+        raise ConfigError(
+            f"column {name!r} has no setting {unknown[0]!r}", column=name, hint=f"Known: {', '.join(COLUMN_KEYS)}."
+        )
+    try:
+        role = Role(settings.pop("role", None))
+    except ValueError:
+        raise ConfigError(f"column {name!r} has no known role", column=name, hint=f"Roles: {', '.join(Role)}.") from None
+    hierarchy = settings.get("hierarchy")
+    if isinstance(hierarchy, str):
+        settings["hierarchy"] = folder / hierarchy
+    elif hierarchy is not None and not isinstance(hierarchy, Mapping):
+        raise ConfigError(f"the hierarchy of column {name!r} must be a path or a table", column=name)
+    return make_column(name, role, **settings)
+
+
+def _guarantee(section: dict[str, Any]) -> Guarantee:
+    settings = dict(section)
+    kind = settings.pop("kind", None)
+    if not isinstance(kind, str):
+        raise ConfigError("[guarantee] needs a kind", hint=f"Known: {', '.join(registry.names('guarantees'))}.")
+    made: Guarantee = registry.find("guarantees", kind).from_config(settings)
+    return made
+
+
+def _method(section: dict[str, Any]) -> Grouper | None:
+    if not section:
+        return None
+    settings = dict(section)
+    kind = settings.pop("kind", None)
+    if not isinstance(kind, str):
+        raise ConfigError("[method] needs a kind", hint=f"Known: {', '.join(registry.names('groupers'))}.")
+    cls = registry.find("groupers", kind)
+    try:
+        made: Grouper = cls(**settings)
+    except TypeError:
+        known = ", ".join(cls().parameters())
+        raise ConfigError(f"the method {kind!r} does not take these settings", hint=f"It knows: {known}.") from None
+    return made
+
+
+def _text(section: dict[str, Any], key: str) -> str | None:
+    value = section.get(key)
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(f"{key} must be a text")
+    return value
+
+
+def _seed(series: dict[str, Any]) -> int | None:
+    seed = series.get("seed")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise ConfigError("seed must be a whole number")
+    return seed

@@ -1,0 +1,100 @@
+"""Everything Reveil raises on purpose.
+
+::
+
+    ReveilError                     never raised itself
+    ├── RefusedError                exit 1: the guarantee cannot be kept, or is broken
+    │   ├── InfeasibleError         the table cannot satisfy the model at all
+    │   └── VerificationError       the written bytes are not what was promised
+    └── InputError                  exit 2: something the user can mend
+        ├── ConfigError             reveil.toml, Schema(...), model and method parameters
+        ├── DataError               the content of a table
+        ├── FileError               a path that cannot be read or written
+        └── ExpressionError         a query that cannot be read, with the place
+
+An error names the thing and the place (``file``, ``line``, ``column``) and carries a ``hint`` with the remedy.
+Messages never contain a sensitive value. Quasi values appear only where the user must see them to mend the
+input, through :func:`shown`, which stops at ten. The text of another library's exception is never passed on:
+such texts quote cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+SHOWN_AT_MOST = 10
+
+
+class ReveilError(Exception):
+    """Base of the tree: a sentence, a place and a remedy."""
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        file: str | Path | None = None,
+        line: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.file = None if file is None else str(file)
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        place = "" if self.file is None else self.file + ("" if self.line is None else f":{self.line}") + ": "
+        return place + self.message + ("" if self.hint is None else f"\n  {self.hint}")
+
+
+class RefusedError(ReveilError):
+    """The guarantee cannot be kept, or is broken."""
+
+    exit_code = 1
+
+
+class InfeasibleError(RefusedError):
+    """No grouping of this table satisfies the model."""
+
+
+class VerificationError(RefusedError):
+    """What was written is not what was promised; the release must not leave the building."""
+
+
+class InputError(ReveilError):
+    """Bad input, config, usage or file."""
+
+
+class ConfigError(InputError):
+    """A setting that cannot be: names the key and what would work."""
+
+
+class DataError(InputError):
+    """A table that cannot be published as it is: names column and, for files, line."""
+
+
+class FileError(InputError):
+    """A file that cannot be read or written."""
+
+
+class ExpressionError(InputError):
+    """A query that cannot be read. ``position`` is where, counted from 0."""
+
+    def __init__(self, message: str, *, text: str, position: int, hint: str | None = None) -> None:
+        caret = f"\n  {text}\n  {' ' * position}^"
+        super().__init__(message + caret, hint=hint)
+        self.text = text
+        self.position = position
+
+
+def shown(values: Iterable[object]) -> str:
+    """Up to ten values for a message about *quasi* columns or names, never for sensitive ones."""
+    listed = list(values)
+    text = ", ".join(repr(str(v)) for v in listed[:SHOWN_AT_MOST])
+    rest = len(listed) - SHOWN_AT_MOST
+    return text + (f" and {rest:,} more" if rest > 0 else "")

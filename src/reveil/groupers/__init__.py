@@ -1,0 +1,1 @@
+"""Groupers: they propose partitions. One file each."""

@@ -1,0 +1,69 @@
+"""What a grouper is: codes and a model in, a partition out in which every group is valid.
+
+To add one: a file in this folder, a line under ``[project.entry-points."reveil.groupers"]``, and an entry in
+``tests/groupers/cases.py``. The contract suite of :mod:`reveil.testing` finds it by itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from reveil import registry
+from reveil.codes import Codes
+from reveil.errors import ConfigError, InfeasibleError
+from reveil.models.base import Model
+from reveil.statistics import GroupStats, Histogram, Partition
+
+
+class Grouper(ABC):
+    """Proposes a partition in which every group satisfies a model."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+        """Partition the records. The table as a whole satisfies the model; every group must too."""
+
+    def reason_against(self, model: Model) -> str | None:
+        """Say why this grouper cannot keep a model, or None if it can."""
+        if not model.tags.union_closed:
+            return "groups with equal boxes are one group to a reader, and the model does not survive that union"
+        return None
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters under their config names."""
+        return {}
+
+    def reads_values(self, model: Model) -> bool:
+        """Return whether any choice depends on sensitive values; if not, the grouping is blind."""
+        return model.tags.reads_values
+
+
+def check_plan(grouper: Grouper, model: Model) -> None:
+    """Refuse a pair that cannot work, before any data is read, and say which would."""
+    for part in model.parts:
+        reason = grouper.reason_against(part)
+        if reason is not None:
+            others = [n for n, cls in registry.everything("groupers").items() if cls().reason_against(part) is None]
+            would = f"These methods can: {', '.join(others)}." if others else "No registered method can keep it."
+            raise ConfigError(f"the method {grouper.name!r} cannot keep {part!r}: {reason}", hint=would)
+
+
+def check_feasible(codes: Codes, model: Model) -> None:
+    """Refuse a table that does not satisfy the model even as one group."""
+    one = np.zeros(codes.n, np.int64)
+    histograms = {a.name: Histogram.of(one, a.codes, 1, a.domain) for a in codes.sensitive}
+    whole = GroupStats(np.array([codes.n], np.int64), histograms, codes.references())
+    for part in model.parts:
+        if not part.verdict(whole)[0]:
+            raise InfeasibleError(
+                f"the whole table does not satisfy {part!r} ({part.sentence()})",
+                hint=f"All {codes.n:,} records together reach {_level(part.achieved(whole))}. Ask for less, or publish more records.",
+            )
+
+
+def _level(achieved: dict[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in achieved.items())

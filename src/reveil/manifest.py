@@ -1,0 +1,104 @@
+"""The public manifest of a release: what was promised, to whom it applies, and the digest of the bytes.
+
+Nothing in it comes from raw values that are not published, and the seed is never in it: who knows the seed can
+undo the shuffle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reveil.errors import FileError
+
+FORMAT = 1
+
+
+def version() -> str:
+    """Return the version of the installed package."""
+    from importlib.metadata import version as installed  # noqa: PLC0415  (slow, and needed once a release)
+
+    return installed("reveil")
+
+
+def make_manifest(
+    *,
+    series: str | None,
+    release: int,
+    guarantee: Mapping[str, Any],
+    claim: str,
+    assumes: Iterable[str],
+    columns: Iterable[Mapping[str, str]],
+    rows: int,
+    groups: int,
+    achieved: Mapping[str, Any],
+    suppressed: int = 0,
+    previous: str | None = None,
+) -> dict[str, Any]:
+    """Build a manifest; ``digest`` is filled in when the table is written."""
+    return {
+        "format": FORMAT,
+        "reveil": version(),
+        "series": series,
+        "release": release,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "guarantee": dict(guarantee),
+        "claim": claim,
+        "assumes": list(assumes),
+        "columns": [dict(column) for column in columns],
+        "rows": rows,
+        "groups": groups,
+        "suppressed": suppressed,
+        "withheld": 0,
+        "dirty": 0,
+        "counterfeits": {"total": 0, "per_group": {}},
+        "achieved": dict(achieved),
+        "digest": None,
+        "previous": previous,
+    }
+
+
+def manifest_path(table: str | Path) -> Path:
+    """Return where the manifest of a table lies."""
+    return Path(table).with_suffix(".manifest.json")
+
+
+def manifest_bytes(manifest: Mapping[str, Any]) -> bytes:
+    """Return a manifest as it is written."""
+    return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def read_manifest(table: str | Path) -> dict[str, Any]:
+    """Read the manifest beside a table."""
+    path = manifest_path(table)
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise FileError(
+            "this release has no manifest",
+            file=table,
+            hint=f"Reveil writes {path.name} beside each table; keep the two together.",
+        ) from None
+    except (OSError, ValueError):
+        raise FileError("this manifest cannot be read", file=path, hint="It must be the JSON that Reveil wrote.") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise FileError(
+            "this manifest has a format that this version does not know",
+            file=path,
+            hint=f"This is Reveil {version()}; it reads format {FORMAT}.",
+        )
+    return manifest
+
+
+def digest_of(*files: str | Path) -> str:
+    """Return the digest of the bytes of the given files, in order."""
+    total = hashlib.sha256()
+    for file in files:
+        with Path(file).open("rb") as stream:
+            while block := stream.read(1 << 20):
+                total.update(block)
+    return "sha256:" + total.hexdigest()

@@ -1,0 +1,1 @@
+"""Models: predicates on one group. One file each."""

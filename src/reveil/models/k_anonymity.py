@@ -1,0 +1,72 @@
+"""k-anonymity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from reveil.models.base import FloatArray, Model, Tags, whole_number
+
+if TYPE_CHECKING:
+    from reveil.statistics import BoolArray, GroupStats
+
+
+@dataclass(frozen=True)
+class KAnonymity(Model):
+    """Every group has at least ``k`` records.
+
+    *Guarantee*: someone who knows all the quasi-identifiers of a person finds no fewer than k records that could
+    be theirs.
+
+    *Assumes*: one record for each person; the quasi columns are all that others may know.
+
+    *Does not protect against*: learning a sensitive value without finding the record. If all the records of a
+    group have the same value, whoever is known to be in the group has it: ask for diversity as well. Nor against
+    several releases held side by side.
+
+    *Closure*: monotone: a superset has at least as many records. Union-closed: it follows, a union is a superset
+    of both. (Of groups that are not empty: the empty group is valid and its supersets need not be.)
+
+    *Source*: Sweeney 2002.
+
+    The level of a group is its number of records, of an empty group infinity.
+
+    >>> KAnonymity(10).sentence()
+    'every group has at least 10 records'
+    """
+
+    k: int
+
+    tags: ClassVar[Tags] = Tags(monotone=True, union_closed=True, reads_values=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole_number("k", self.k, least=1))
+
+    @property
+    def minimum_size(self) -> int:
+        """The threshold itself."""
+        return self.k
+
+    def measure(self, stats: GroupStats) -> FloatArray:
+        """Return the number of records of each group; infinity where there are none."""
+        return np.where(stats.sizes > 0, stats.sizes, np.inf)
+
+    def verdict(self, stats: GroupStats) -> BoolArray:
+        """Return where there are at least k records or none."""
+        valid: BoolArray = (stats.sizes >= self.k) | (stats.sizes == 0)
+        return valid
+
+    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+        """Return the size of the smallest group, 0 for a release without records."""
+        filled = stats.sizes[stats.sizes > 0]
+        return {"k": int(filled.min()) if len(filled) else 0}
+
+    def parameters(self) -> dict[str, Any]:
+        """Return ``k``."""
+        return {"k": self.k}
+
+    def sentence(self) -> str:
+        """Return the claim in plain words."""
+        return f"every group has at least {self.k} record{'' if self.k == 1 else 's'}"

@@ -1,0 +1,87 @@
+"""From a frame or a file to a verified release."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reveil.config import Config
+from reveil.errors import ConfigError
+from reveil.groupers.base import Grouper
+from reveil.groupers.mondrian import Mondrian
+from reveil.guarantees.static import prepare_static
+from reveil.models.base import Model
+from reveil.release import Release, output_path
+from reveil.schema import Schema
+from reveil.snapshot import read_snapshot
+from reveil.verification import verify
+
+Stage = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    """Report progress to nobody."""
+
+
+def anonymize(
+    frame: Any,
+    schema: Schema,
+    model: Model,
+    method: Grouper | None = None,
+    suppress: float = 0.0,
+    seed: int | None = None,
+) -> Release:
+    """Publish one table once, so that every group satisfies ``model``; the release is verified before it is returned.
+
+    ``frame`` is a polars, pandas or pyarrow table, anything with an Arrow stream, or the path of a CSV or Parquet
+    file. ``method`` is a grouper (default :class:`Mondrian`). ``suppress`` is the share of records that may be left
+    out. The same ``seed`` gives the same bytes; keep it as secret as the table, for who knows it can undo the shuffle.
+    """
+    snapshot = read_snapshot(frame, schema)
+    prepared = prepare_static(snapshot, model, method or Mondrian(), generator(seed), suppress=suppress)
+    verify(prepared.release, snapshot, model, codes=prepared.codes, placement=prepared.placement)
+    return prepared.release
+
+
+def publish_file(config: Config, data: str | Path, out: str | Path, *, stage: Stage = _silent) -> Release:
+    """Publish a file as the config says: prepare, write, verify from the written bytes, put in place."""
+    target = output_path(out)
+    method = config.method or Mondrian()
+    config.guarantee.check(config.schema, method)
+    stage("reading")
+    snapshot = read_snapshot(data, config.schema)
+    stage("grouping")
+    prepared = config.guarantee.prepare(snapshot, method, generator(config.seed), series=config.name)
+
+    def check(written: Release) -> None:
+        stage("verifying")
+        verify(written, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
+
+    stage("writing")
+    prepared.release.write_checked(target, check)
+    return prepared.release
+
+
+def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, stage: Stage = _silent) -> Release:
+    """Verify a published file against the file it came from."""
+    stage("reading")
+    written = Release.read(release)
+    raw = read_snapshot(snapshot, config.schema)
+    stage("verifying")
+    verify(written, raw, config.guarantee.model_for(config.schema))
+    return written
+
+
+def generator(seed: int | None) -> np.random.Generator:
+    """Return the one generator of a release: from the seed, or from the system's entropy."""
+    if seed is None:
+        return np.random.default_rng(secrets.randbits(256))
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ConfigError(f"seed must be a whole number, not {seed!r}")
+    # Hashed, so that neighbouring seeds have nothing in common.
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(f"reveil seed {seed}".encode()).digest()))

@@ -1,0 +1,1 @@
+"""Recoders: they turn a partition into what is published. One file each."""

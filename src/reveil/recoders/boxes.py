@@ -1,0 +1,126 @@
+"""Boxes: each group is published with the closure of its quasi values, column by column.
+
+Numbers and dates become intervals, declared orders all the values from the lowest to the highest, taxonomies the
+lowest node over the group, other categories the set of values that occur. Null is marked beside them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reveil.codes import Attribute, Codes, Kind
+from reveil.kernels import segments
+from reveil.notation import Form, label_cells
+from reveil.release import Cells, classes_of
+from reveil.statistics import BoolArray, Boxes, CodeArray, Partition
+
+FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.ORDERED: Form.SET, Kind.SET: Form.SET, Kind.TAXONOMY: Form.LABEL}
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """Classes (groups that look the same are one class), their cells, and the class of each record (-1: suppressed)."""
+
+    cells: dict[str, Cells]
+    classes: CodeArray
+    n_classes: int
+
+
+class BoxRecoder:
+    """Publishes every group as one box."""
+
+    name = "boxes"
+
+    def recode(self, codes: Codes, partition: Partition) -> Recoded:
+        """Build the cells of every group, once per distinct cell."""
+        rows = codes.matrix()[partition.order]
+        starts, ends = partition.offsets[:-1], partition.offsets[1:]
+        boxes = group_boxes(rows, starts, ends, [a.null_code for a in codes.quasi])
+        made: dict[str, Cells] = {}
+        for a, attribute in enumerate(codes.quasi):
+            lo, hi, null = boxes.lo[a], boxes.hi[a], boxes.null[a]
+            if attribute.kind is Kind.SET:
+                column = np.ascontiguousarray(rows[:, a])
+                made[attribute.name] = _set_cells(attribute, column, starts, ends)
+            else:
+                made[attribute.name] = _span_cells(attribute, lo, hi, null)
+        # To a reader, groups with equal cells are one group; so they are here.
+        class_of_group, first = classes_of([own.index for own in made.values()], partition.n_groups)
+        cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
+        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first))
+
+
+def group_boxes(
+    rows: CodeArray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], null_codes: list[int]
+) -> Boxes:
+    """Return the boxes of consecutive runs of rows."""
+    shape = (rows.shape[1], len(starts))
+    lo, hi, null = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, np.bool_)
+    segments.boxes(rows, starts, ends, np.array(null_codes, np.int32), lo, hi, null)
+    return Boxes(lo, hi, null)
+
+
+def _span_cells(attribute: Attribute, lo: CodeArray, hi: CodeArray, null: BoolArray) -> Cells:
+    """Cells that are an interval of codes, or the closure of one."""
+    size = attribute.null_code + 1
+    key = (lo.astype(np.int64) * size + np.maximum(hi, 0)) * 2 + null
+    distinct, first, index = np.unique(key, return_index=True, return_inverse=True)
+    del distinct
+    low, high, missing = lo[first], hi[first], pl.Series(null[first])
+    alone = low > high  # null and nothing else
+    if attribute.kind is Kind.INTERVAL:
+        ends = {name: _values(attribute.domain, code, alone) for name, code in (("lo", low), ("hi", high))}
+        cells = pl.DataFrame({**ends, "null": missing}).to_struct(attribute.name)
+        return Cells(Form.INTERVAL, cells, index.astype(np.int32))
+    if attribute.taxonomy is not None:
+        taxonomy = attribute.taxonomy
+        node = taxonomy.cover(np.where(alone, 0, low), np.where(alone, 0, high))
+        labels = _values(pl.Series(taxonomy.labels, dtype=pl.String), node, alone)
+        exact = pl.Series(taxonomy.lo[node] == taxonomy.hi[node])
+        return _merged(Cells(Form.LABEL, label_cells(labels, missing, exact=exact).alias(attribute.name), index.astype(np.int32)))
+    members = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
+    return _lists(attribute, members, null[first], index.astype(np.int32))
+
+
+def _set_cells(
+    attribute: Attribute, codes: CodeArray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> Cells:
+    """Cells that are the set of codes which occur."""
+    indptr, seen, _ = segments.histogram(codes, starts, ends, np.zeros(attribute.null_code + 1, np.int32))
+    groups = np.repeat(np.arange(len(starts)), np.diff(indptr))
+    lists = pl.DataFrame({"group": groups, "code": seen}).group_by("group", maintain_order=True).agg("code")
+    distinct = lists.select("code").unique(maintain_order=True).with_row_index("place")
+    index = lists.join(distinct, on="code", how="left", maintain_order="left")["place"].to_numpy().astype(np.int32)
+    members = [np.asarray(codes_of) for codes_of in distinct["code"].to_list()]
+    null = np.array([m[-1] == attribute.null_code for m in members], np.bool_)
+    return _lists(attribute, [m[m < attribute.null_code] for m in members], null, index)
+
+
+def _lists(attribute: Attribute, members: list[npt.NDArray[np.integer]], null: BoolArray, index: CodeArray) -> Cells:
+    """Build list cells from codes: sorted by name for sets, in the declared order else, a null last."""
+    domain = attribute.domain.to_list()
+    lists: list[list[str | None]] = []
+    for codes, missing in zip(members, null, strict=True):
+        names = [domain[code] for code in codes]
+        lists.append([*(sorted(names) if attribute.kind is Kind.SET else names), *([None] if missing else [])])
+    return Cells(Form.SET, pl.Series(attribute.name, lists, dtype=pl.List(pl.String)), index)
+
+
+def _merged(cells: Cells) -> Cells:
+    """Let equal cells be one: different spans may have the same closure."""
+    distinct = cells.distinct.unique(maintain_order=True)
+    place = pl.DataFrame({"cell": distinct}).with_row_index("place")
+    joined = pl.DataFrame({"cell": cells.distinct}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
+    return Cells(cells.form, distinct, joined["place"].to_numpy().astype(np.int32)[cells.index])
+
+
+def _values(domain: pl.Series, codes: npt.NDArray[np.integer], missing: BoolArray) -> pl.Series:
+    """Return the values of codes, null where missing."""
+    if len(domain) == 0:
+        return pl.Series([None] * len(codes), dtype=domain.dtype)
+    taken = domain.gather(np.where(missing, 0, codes))
+    return pl.select(pl.when(pl.Series(~missing)).then(taken)).to_series()

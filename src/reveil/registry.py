@@ -1,0 +1,40 @@
+"""Finds models, groupers, recoders and guarantees by entry point, the built-in ones too.
+
+Another package adds one by declaring an entry point in the same group; nothing in Reveil lists names.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from reveil.errors import ConfigError
+
+GROUPS = ("models", "groupers", "recoders", "guarantees")
+
+
+@cache
+def names(group: str) -> tuple[str, ...]:
+    """Return the names registered in a group, sorted."""
+    found = tuple(sorted({point.name for point in entry_points(group=f"reveil.{group}")}))
+    if not found:
+        raise ConfigError(
+            f"no {group} are registered",
+            hint="Reveil finds its parts through its installation: install it (make setup) instead of running a bare checkout.",
+        )
+    return found
+
+
+@cache
+def find(group: str, name: str) -> Any:
+    """Return the registered object, or raise with the names that exist."""
+    for point in entry_points(group=f"reveil.{group}"):
+        if point.name == name:
+            return point.load()
+    raise ConfigError(f"unknown {group.removesuffix('s')} {name!r}", hint=f"Known: {', '.join(names(group))}.")
+
+
+def everything(group: str) -> dict[str, Any]:
+    """Return all registered objects of a group by name."""
+    return {name: find(group, name) for name in names(group)}

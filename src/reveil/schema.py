@@ -1,0 +1,269 @@
+"""What each column of a table is.
+
+Every column is named and has one role. There is no default role: a column that nobody declared is an error,
+because a column that silently becomes harmless is how people are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from reveil.errors import ConfigError, DataError, shown
+from reveil.hierarchy import Taxonomy
+
+
+class Role(StrEnum):
+    """What a column is, and therefore what happens to it."""
+
+    PERSON = "person"  # the stable identity: never published
+    IDENTIFIER = "identifier"  # dropped
+    QUASI = "quasi"  # published in generalised form
+    SENSITIVE = "sensitive"  # published; what must not be linked to a person
+    PLAIN = "plain"  # published as it is
+
+
+class Type(StrEnum):
+    """How the cells of a column are read. Without one, the type is inferred (files) or kept (frames)."""
+
+    NUMBER = "number"
+    DATE = "date"
+    DATETIME = "datetime"
+    TIME = "time"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+
+
+COLUMN_KEYS = ("role", "type", "hierarchy", "order", "bins")
+HierarchySource = str | Path | Mapping[str, Any] | Taxonomy
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its role and how its values are handled."""
+
+    name: str
+    role: Role
+    type: Type | None = None
+    taxonomy: Taxonomy | None = None
+    order: tuple[str, ...] | None = None
+    bins: int | None = None
+
+    def __post_init__(self) -> None:
+        handled = [key for key, value in (("hierarchy", self.taxonomy), ("order", self.order)) if value is not None]
+        if handled and self.role not in (Role.QUASI, Role.SENSITIVE):
+            raise ConfigError(
+                f"column {self.name!r} is {self.role.value} and cannot have {' and '.join(handled)}",
+                column=self.name,
+                hint="Hierarchies and orders belong to quasi and sensitive columns.",
+            )
+        if len(handled) == 2:
+            raise ConfigError(
+                f"column {self.name!r} has both a hierarchy and an order", column=self.name, hint="Keep one of the two."
+            )
+        if self.order is not None and len(set(self.order)) != len(self.order):
+            raise ConfigError(f"the order of column {self.name!r} names a value twice", column=self.name)
+        if self.bins is not None:
+            if self.role is not Role.SENSITIVE:
+                raise ConfigError(
+                    f"column {self.name!r} is {self.role.value} and cannot have bins",
+                    column=self.name,
+                    hint="Bins are for sensitive numbers; quasi numbers are generalised by the method.",
+                )
+            if isinstance(self.bins, bool) or not isinstance(self.bins, int) or self.bins < 2:
+                raise ConfigError(f"column {self.name!r}: bins must be a whole number from 2 up", column=self.name)
+            if handled:
+                raise ConfigError(
+                    f"column {self.name!r} has bins and {handled[0]}", column=self.name, hint="Bins are for plain numbers."
+                )
+
+
+@dataclass(frozen=True, init=False)
+class Schema:
+    """The roles of all the columns of a table.
+
+    >>> Schema(quasi=["age", "zip"], sensitive="disease").quasi
+    ('age', 'zip')
+    """
+
+    columns: tuple[Column, ...]
+    null_values: tuple[str, ...] = field(default=())
+
+    def __init__(
+        self,
+        person: str | None = None,
+        identifiers: str | Iterable[str] = (),
+        quasi: str | Iterable[str] = (),
+        sensitive: str | Iterable[str] = (),
+        plain: str | Iterable[str] = (),
+        hierarchies: Mapping[str, HierarchySource] | None = None,
+        orders: Mapping[str, Sequence[object]] | None = None,
+        types: Mapping[str, str] | None = None,
+        bins: Mapping[str, int] | None = None,
+        *,
+        null_values: Iterable[str] = (),
+    ) -> None:
+        if not (person is None or isinstance(person, str)):
+            raise ConfigError("there can be one person column only", hint="Name the column that identifies people.")
+        named = [
+            *((name, Role.PERSON) for name in _names(person)),
+            *((name, Role.IDENTIFIER) for name in _names(identifiers)),
+            *((name, Role.QUASI) for name in _names(quasi)),
+            *((name, Role.SENSITIVE) for name in _names(sensitive)),
+            *((name, Role.PLAIN) for name in _names(plain)),
+        ]
+        settings = {"hierarchies": hierarchies, "orders": orders, "types": types, "bins": bins}
+        known = {name for name, _ in named}
+        for key, mapping in settings.items():
+            unknown = [name for name in mapping or {} if name not in known]
+            if unknown:
+                raise ConfigError(f"{key} names columns without a role: {shown(unknown)}", hint="Give each a role.")
+        columns = [
+            make_column(
+                name,
+                role,
+                type=(types or {}).get(name),
+                hierarchy=(hierarchies or {}).get(name),
+                order=(orders or {}).get(name),
+                bins=(bins or {}).get(name),
+            )
+            for name, role in named
+        ]
+        self._set(columns, null_values)
+
+    @classmethod
+    def of(cls, columns: Iterable[Column], null_values: Iterable[str] = ()) -> Schema:
+        """Build a schema from ready columns, as a config file gives them."""
+        schema = cls.__new__(cls)
+        schema._set(list(columns), null_values)
+        return schema
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read the columns from a reveil.toml."""
+        from reveil.config import load_schema  # noqa: PLC0415  (the config knows the schema, not the other way round)
+
+        return load_schema(path)
+
+    def _set(self, columns: list[Column], null_values: Iterable[str]) -> None:
+        seen: set[str] = set()
+        for column in columns:
+            if column.name in seen:
+                raise ConfigError(f"column {column.name!r} has two roles", column=column.name, hint="Keep one.")
+            seen.add(column.name)
+        persons = [c.name for c in columns if c.role is Role.PERSON]
+        if len(persons) > 1:
+            raise ConfigError(
+                f"two person columns: {shown(persons)}",
+                hint="Keep the one that stays the same from release to release; make the others identifiers.",
+            )
+        if not any(c.role is Role.QUASI for c in columns):
+            raise ConfigError(
+                "no quasi column is declared",
+                hint='Columns that others may know of a person (age, place, dates) are "quasi".',
+            )
+        object.__setattr__(self, "columns", tuple(columns))
+        object.__setattr__(self, "null_values", tuple(null_values))
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+    def names(self, *roles: Role) -> tuple[str, ...]:
+        """Return the names of the columns with one of these roles, in the order of declaration."""
+        return tuple(c.name for c in self.columns if c.role in roles)
+
+    @property
+    def person(self) -> str | None:
+        """The person column, if there is one."""
+        return next(iter(self.names(Role.PERSON)), None)
+
+    @property
+    def identifiers(self) -> tuple[str, ...]:
+        """Columns that are dropped."""
+        return self.names(Role.IDENTIFIER)
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """Columns that are generalised."""
+        return self.names(Role.QUASI)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """Columns that must not be linked to a person."""
+        return self.names(Role.SENSITIVE)
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """Columns that are published as they are."""
+        return self.names(Role.PLAIN)
+
+    def check_columns(self, names: Sequence[str], *, file: str | None = None) -> None:
+        """Raise unless the table has exactly the declared columns."""
+        declared = {c.name for c in self.columns}
+        extra = [name for name in names if name not in declared]
+        if extra:
+            lines = "\n  ".join(f'{toml_key(name)} = "quasi"' for name in extra[:10])
+            raise DataError(
+                f"{_columns(extra)} not declared",
+                file=file,
+                column=extra[0],
+                hint="Give each a role under [columns] (quasi, sensitive, plain, identifier or person), such as\n  " + lines,
+            )
+        missing = [c.name for c in self.columns if c.name not in set(names)]
+        if missing:
+            raise DataError(
+                f"{_columns(missing)} declared but not in the table",
+                file=file,
+                column=missing[0],
+                hint=f"The table has {shown(names)}. Mend the name or take the line out of the config.",
+            )
+
+
+def make_column(
+    name: str,
+    role: Role,
+    *,
+    type: str | None = None,  # noqa: A002  (the config's own word)
+    hierarchy: HierarchySource | None = None,
+    order: Sequence[object] | None = None,
+    bins: int | None = None,
+) -> Column:
+    """Build a column from what a user wrote, with errors that name the column."""
+    kind: Type | None = None
+    if type is not None:
+        try:
+            kind = Type(type)
+        except ValueError:
+            raise ConfigError(
+                f"column {name!r} has the unknown type {type!r}", column=name, hint=f"Known types: {', '.join(Type)}."
+            ) from None
+    if order is not None and (isinstance(order, str) or not isinstance(order, Sequence)):
+        raise ConfigError(f"the order of column {name!r} must be a list of values", column=name)
+    return Column(
+        name,
+        role,
+        kind,
+        None if hierarchy is None else Taxonomy.load(hierarchy),
+        None if order is None else tuple(str(v).lower() if isinstance(v, bool) else str(v) for v in order),
+        bins,
+    )
+
+
+def toml_key(name: str) -> str:
+    """Return a column name as a TOML key."""
+    bare = name and all(ch.isascii() and (ch.isalnum() or ch in "_-") for ch in name)
+    return name if bare else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _names(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column {names[0]!r} is" if len(names) == 1 else f"columns {shown(names)} are"
