@@ -20,6 +20,7 @@ from __future__ import annotations
 import csv
 import io
 import tomllib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -74,6 +75,8 @@ class Taxonomy:
         """Build from one path per leaf, root first and leaf last; paths may differ in length."""
         if not paths:
             raise ConfigError("this hierarchy has no values", file=where, hint="Write one line for each value.")
+        # All text of a snapshot is in NFC, so labels must be.
+        paths = [tuple(unicodedata.normalize("NFC", label) for label in path) for path in paths]
         depth = max(len(p) for p in paths)
         ordered = _depth_first(paths, where)
         leaves = tuple(p[-1] for p in ordered)
@@ -197,7 +200,7 @@ def _paths_of_table(table: Mapping[str, Any]) -> list[Path_]:
         if isinstance(child, Mapping):
             stack += [((*path, str(label)), below) for label, below in reversed(child.items())]
         elif isinstance(child, Sequence) and not isinstance(child, str):
-            paths += [(*path, _leaf_text(leaf)) for leaf in child]
+            paths += [(*path, value_text(leaf)) for leaf in child]
         else:
             raise ConfigError(
                 f"under {path[-1]!r} the hierarchy has neither a table nor a list",
@@ -206,8 +209,13 @@ def _paths_of_table(table: Mapping[str, Any]) -> list[Path_]:
     return paths
 
 
-def _leaf_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def value_text(value: object) -> str:
+    """Return a value from a config as the canonical text that cells have: ``true``, ``3`` for 3.0, NFC."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return unicodedata.normalize("NFC", str(value))
 
 
 def _read_text(path: Path) -> str:

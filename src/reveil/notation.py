@@ -29,7 +29,7 @@ OR_NULL = " | null"
 SUPPRESSED = "*"
 _READS_OTHERWISE = r'^$|^\*$|^[\[{"=+\-@\t\r]|[\x00-\x1f\x7f]| \| null$|^\s|\s$'
 _IN_SET = r'[,{}\[\]"]'
-_SET_PART = re.compile(r'"(?:[^"\\]|\\.)*"|[^,]+')
+_SET_PART = re.compile(r' ?("(?:[^"\\]|\\.)*"|[^,]+)')
 
 
 class Form(StrEnum):
@@ -177,5 +177,4 @@ def _sets_from_text(text: pl.Series) -> pl.Series:
 
 
 def _members(inner: str) -> list[str]:
-    found = [part.strip() for part in _SET_PART.findall(inner)]
-    return [json.loads(part) if part.startswith('"') else part for part in found if part]
+    return [json.loads(part) if part.startswith('"') else part for part in _SET_PART.findall(inner)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from reveil.errors import ConfigError, DataError, shown
-from reveil.hierarchy import Taxonomy
+from reveil.hierarchy import Taxonomy, value_text
 
 
 class Role(StrEnum):
@@ -250,7 +250,7 @@ def make_column(
         role,
         kind,
         None if hierarchy is None else Taxonomy.load(hierarchy),
-        None if order is None else tuple(str(v).lower() if isinstance(v, bool) else str(v) for v in order),
+        None if order is None else tuple(value_text(v) for v in order),
         bins,
     )
 

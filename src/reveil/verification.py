@@ -76,7 +76,9 @@ def verify(
     """
     codes = encode(snapshot) if codes is None else codes
     _check_shape(release, snapshot)
-    check_groups(release, model, _published_values(release, snapshot, codes, placement))
+    achieved = check_groups(release, model, _published_values(release, snapshot, codes, placement))
+    if achieved != release.manifest["achieved"]:
+        raise VerificationError("the manifest claims another level than the table has", hint=f"The table has {achieved}.")
     admitted = {a.name: admitted_codes(release.cells[a.name], a) for a in codes.quasi}
     if placement is None:
         _check_assignment(release, snapshot, codes, admitted)
@@ -211,7 +213,9 @@ def _check_rows(
     placement: npt.NDArray[np.integer],
 ) -> None:
     """Check each row against the record it publishes."""
-    if len(np.unique(placement)) != len(placement):
+    published = np.zeros(snapshot.frame.height, np.bool_)
+    published[placement] = True
+    if len(placement) != len(release.classes) or int(published.sum()) != len(placement):
         raise VerificationError("a record is published twice")
     for attribute in codes.quasi:
         cells = release.cells[attribute.name].index[release.classes]

@@ -32,7 +32,7 @@ DECIMALS = 10**6  # reported levels have six decimals
 def at_most(left: WholeArray, right: WholeArray, factor: Fraction) -> BoolArray:
     """Return where ``left <= factor * right``, exactly, for numbers that are not negative."""
     up, down = factor.numerator, factor.denominator
-    if _largest(left) * down < LIMIT and _largest(right) * up < LIMIT:
+    if max(_largest(left), 1) * down < LIMIT and max(_largest(right), 1) * up < LIMIT:
         return np.asarray(left * down <= right * up, np.bool_)
     if max(up.bit_length(), down.bit_length()) > FLOAT_BITS:
         return np.asarray(left.astype(object) * down <= right.astype(object) * up, np.bool_)

@@ -167,7 +167,10 @@ class AllOf(Model):
 
     def measure(self, stats: GroupStats) -> FloatArray:
         """Return how many of the parts hold in each group."""
-        return np.sum([p.verdict(stats) for p in self._parts], axis=0, dtype=np.float64)
+        holding = np.zeros(stats.n_groups)
+        for part in self._parts:
+            holding += part.verdict(stats)
+        return holding
 
     def verdict(self, stats: GroupStats) -> BoolArray:
         """Return where all parts hold."""

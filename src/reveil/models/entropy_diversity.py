@@ -122,17 +122,14 @@ def entropy_reaches(counts: Sequence[int], bound: Fraction) -> bool:
     be written down, once a common divisor is taken out, is refused.
     """
     size = sum(counts)
-    parts = [
-        _n_log_n(size, size),
-        *(-_n_log_n(count, count) for count in counts),
-        -_n_log_n(size, bound.numerator),
-        _n_log_n(size, bound.denominator),
-    ]
-    excess, scale = Decimal(0), Decimal(0)
-    for part in parts:
-        excess, scale = PRECISION.add(excess, part), PRECISION.add(scale, abs(part))
-    # Each part and each sum is rounded to 50 digits: the error is below the number of parts times 1e-48 of the scale.
-    if abs(excess) > PRECISION.multiply(scale, Decimal("1e-38")):
+    # All through the context's methods: the operators would round to whatever precision the caller has set.
+    gains = [(size, size), (size, bound.denominator)]
+    losses = [(count, count) for count in counts] + [(size, bound.numerator)]
+    gain, loss = (_sum_of_logs(side) for side in (gains, losses))
+    # Each term and each sum is rounded to 50 digits: the error is below their number times 1e-48 of the total.
+    margin = PRECISION.multiply(PRECISION.add(gain, loss), Decimal("1e-38"))
+    excess = PRECISION.subtract(gain, loss)
+    if excess.copy_abs() > margin:
         return bool(excess > 0)
     if size * (size.bit_length() + bound.numerator.bit_length() + bound.denominator.bit_length()) > LARGEST_POWER:
         return False
@@ -140,8 +137,12 @@ def entropy_reaches(counts: Sequence[int], bound: Fraction) -> bool:
     return bool((size * bound.denominator) ** size >= bound.numerator**size * powers)
 
 
-def _n_log_n(factor: int, number: int) -> Decimal:
-    return PRECISION.multiply(Decimal(factor), PRECISION.ln(Decimal(number)))
+def _sum_of_logs(terms: Sequence[tuple[int, int]]) -> Decimal:
+    """Return the sum of factor * log(number)."""
+    total = Decimal(0)
+    for factor, number in terms:
+        total = PRECISION.fma(Decimal(factor), PRECISION.ln(Decimal(number)), total)
+    return total
 
 
 def _uniform(histogram: Histogram) -> BoolArray:

@@ -103,9 +103,8 @@ class RecursiveDiversity(ValueModel):
 
     def sentence(self) -> str:
         """Return the claim in plain words."""
-        rest = (
-            "all values" if self.l == 1 else f"all but the {self.l - 1} most frequent value{'s' if self.l > 2 else ''}"
-        )
+        most = "the most frequent one" if self.l == 2 else f"the {self.l - 1} most frequent ones"
+        rest = "all values" if self.l == 1 else f"all values but {most}"
         return (
             f"in every group the most frequent value of {self._subject()} occurs less than "
             f"{plain_number(self._exact)} times as often as {rest} together"

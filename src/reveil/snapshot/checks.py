@@ -86,7 +86,7 @@ def check_bins(series: pl.Series, column: Column, place: Place) -> None:
     have = type_of(series.dtype)
     if column.bins is not None and have is not None and have is not Type.NUMBER:
         raise place.error(
-            f"column {column.name!r} has bins, but its cells are {have.value}, not numbers",
+            f"column {column.name!r} has bins, but its type is {have.value}, not number",
             column=column.name,
             hint='Take the bins away, or mend the cells: with type = "number" the first one that is none is named.',
         )
@@ -111,7 +111,7 @@ def check_covered(series: pl.Series, column: Column, place: Place) -> None:
     one = "value is" if len(missing) == 1 else "different values are"
     raise place.error(
         f"column {column.name!r}: {len(missing):,} {one} not in its {what}" + _values(missing, column),
-        row=series.index_of(missing[0]),
+        row=(series == missing.head(1)).fill_null(value=False).arg_max(),
         column=column.name,
         hint=f"Add each to the {what}, or mend the cells; list marks for missing cells under null_values.",
     )
@@ -130,9 +130,9 @@ def check_persons(series: pl.Series, column: Column, place: Place) -> None:
     ids = canonical_text(series) if series.dtype == pl.String or not series.dtype.is_integer() else series
     repeats = len(ids) - ids.n_unique()
     if repeats:
-        rows = "row repeats a person" if repeats == 1 else "rows repeat persons"
+        rows = "row" if repeats == 1 else "rows"
         raise place.error(
-            f"{repeats:,} {rows} that an earlier row of column {column.name!r} has",
+            f"the person column {column.name!r} names a person again in {repeats:,} {rows}",
             row=(~ids.is_first_distinct()).arg_max(),
             column=column.name,
             hint="A snapshot has one row for each person: keep the one that holds.",

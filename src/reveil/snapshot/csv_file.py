@@ -108,15 +108,15 @@ def _check_bytes(data: bytes, path: Path) -> None:
     if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError("this file is empty", file=path, hint="A table starts with a line of column names.")
     kinds_of_file = {
-        codecs.BOM_UTF16_LE: "it is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8)",
-        codecs.BOM_UTF16_BE: "it is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8)",
-        b"PK\x03\x04": "it looks like a workbook or a zip archive; export the sheet as CSV UTF-8",
-        b"\x1f\x8b": "it looks like a gzip archive; unpack it first",
-        b"PAR1": "it looks like Parquet; name it .parquet",
+        codecs.BOM_UTF16_LE: "It is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8).",
+        codecs.BOM_UTF16_BE: "It is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8).",
+        b"PK\x03\x04": "It looks like a workbook or a zip archive; export the sheet as CSV UTF-8.",
+        b"\x1f\x8b": "It looks like a gzip archive; unpack it first.",
+        b"PAR1\x15": "It looks like Parquet; name it .parquet.",  # a header may start with PAR1 too, but not so
     }
     for mark, remedy in kinds_of_file.items():
         if data.startswith(mark):
-            raise FileError("this is not a CSV in UTF-8", file=path, line=1, hint=remedy.capitalize() + ".")
+            raise FileError("this is not a CSV in UTF-8", file=path, line=1, hint=remedy)
     position = _first_invalid(data)
     if position is None:
         return

@@ -57,13 +57,13 @@ def to_native(frame: pl.DataFrame, native: str) -> Any:
     needed = ("pandas", "pyarrow") if native == "pandas" else ("pyarrow",)
     _check_installed(*needed)
     # Arrow has no integers of 128 bits; decimals hold nearly all of them, text the rest.
-    wide = [name for name, dtype in frame.schema.items() if dtype in (pl.Int128, pl.UInt128)]
+    wide = [name for name, dtype in frame.schema.items() if str(dtype) in ("Int128", "UInt128")]
     frame = frame.with_columns(_narrowed(frame[name]) for name in wide)
     return frame.to_pandas() if native == "pandas" else frame.to_arrow()
 
 
 def _narrowed(series: pl.Series) -> pl.Series:
-    fits = bool((series.abs() < 10**38).all())
+    fits = series.is_between(-(10**38) + 1, 10**38 - 1).all()
     return series.cast(pl.Decimal(38, 0)) if fits else series.cast(pl.String)
 
 

@@ -20,7 +20,7 @@ from reveil.snapshot.checks import (
     check_storage,
     uncovered,
 )
-from reveil.snapshot.csv_file import read_csv
+from reveil.snapshot.csv_file import check_path, read_csv
 from reveil.snapshot.frames import from_native
 from reveil.snapshot.parquet_file import read_parquet
 from reveil.snapshot.place import Place
@@ -69,6 +69,7 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
 
 
 def _read_file(path: Path, schema: Schema) -> tuple[pl.DataFrame, Place, bool]:
+    check_path(path)
     file = str(path)
     suffix = path.suffix.lower()
     if suffix == ".csv":

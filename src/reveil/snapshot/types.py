@@ -100,7 +100,10 @@ def read_as(series: pl.Series, wanted: Type) -> pl.Series:
 
 def nan_to_null(series: pl.Series) -> pl.Series:
     """Make "not a number" a missing value, and minus zero zero: each value has one form."""
-    return series.fill_nan(None) + 0.0 if series.dtype.is_float() else series
+    if not series.dtype.is_float():
+        return series
+    x = pl.col("x")
+    return _select(series, pl.when(x == 0).then(pl.lit(0.0, series.dtype)).when(x.is_not_nan()).then(x))
 
 
 def canonical_text(series: pl.Series) -> pl.Series:

@@ -1,0 +1,105 @@
+"""What every model and every grouper must satisfy. The suite of Reveil runs these over everything registered."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from reveil.codes import Codes, encode
+from reveil.errors import ConfigError, InfeasibleError
+from reveil.groupers.base import Grouper, check_feasible
+from reveil.models.base import Model
+from reveil.models.distinct_diversity import DistinctDiversity
+from reveil.models.k_anonymity import KAnonymity
+from reveil.snapshot import read_snapshot
+from reveil.statistics import GroupStats, Histogram, Partition
+from reveil.testing.strategies import Table, group_statistics, tables
+
+QUICK = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def check_model(model: Model) -> None:
+    """Search for a counterexample to anything that a model says of itself."""
+    assert model == eval_equal(model), "a model is equal to one with the same parameters"
+    assert hash(model) == hash(eval_equal(model))
+    json.dumps(model.parameters())
+    assert not model.sentence().endswith("."), "a sentence is put into another one"
+
+    @QUICK
+    @given(group_statistics(groups=3))
+    def consistent(stats: GroupStats) -> None:
+        verdict = model.verdict(stats)
+        assert verdict.shape == model.measure(stats).shape == (3,)
+        assert not (verdict & (stats.sizes > 0) & (stats.sizes < model.minimum_size)).any(), "minimum_size is a bound"
+        json.dumps(model.achieved(stats))
+        # The order of the groups and the way the records were split do not matter.
+        assert (model.verdict(stats.merge(GroupStats.empty(3, {"s": 5}))) == verdict).all()
+
+    @QUICK
+    @given(group_statistics(groups=2))
+    def closed(stats: GroupStats) -> None:
+        both, one = model.verdict(stats), model.verdict(stats.whole())
+        if model.tags.union_closed and both.all():
+            assert one.all(), "the union of valid groups is valid"
+        if model.tags.monotone and (both & (stats.sizes > 0)).any():
+            assert one.all(), "a superset of a valid group is valid"
+
+    @QUICK
+    @given(group_statistics(groups=2))
+    def blind(stats: GroupStats) -> None:
+        if not model.tags.reads_values:
+            assert (model.verdict(GroupStats(stats.sizes)) == model.verdict(stats)).all()
+
+    consistent()
+    closed()
+    blind()
+
+
+def eval_equal(model: Model) -> Model:
+    """Return another object with the same parameters."""
+    import copy  # noqa: PLC0415
+
+    return copy.deepcopy(model)
+
+
+def check_grouper(grouper: Grouper) -> None:
+    """Every record in one group, every group valid, the same dice the same partition; else a refusal with a reason."""
+    models: list[Model] = [KAnonymity(1), KAnonymity(3), KAnonymity(2) & DistinctDiversity(2)]
+    json.dumps(grouper.parameters())
+
+    @QUICK
+    @given(tables(), st.sampled_from(models), st.integers(0, 3))
+    def sound(table: Table, model: Model, seed: int) -> None:
+        assume(table.schema.sensitive or not model.tags.reads_values)
+        codes = encode(read_snapshot(table.frame, table.schema))
+        try:
+            check_feasible(codes, model)
+            first, again = (grouper.group(codes, model, np.random.default_rng(seed)) for _ in range(2))
+        except InfeasibleError:
+            assert not model.verdict(statistics_of(codes, one_group(codes))).all()
+            return
+        except ConfigError:
+            assume(False)  # noqa: FBT003  (the grouper says in words that it cannot handle such tables)
+            return
+        assert sorted(first.order.tolist()) == list(range(codes.n)), "no record is lost or doubled"
+        assert (first.sizes > 0).all(), "no group is empty"
+        assert model.verdict(statistics_of(codes, first)).all(), "every group is valid"
+        assert (first.order == again.order).all(), "the same dice give the same partition"
+        assert (first.offsets == again.offsets).all()
+
+    sound()
+
+
+def one_group(codes: Codes) -> Partition:
+    """Return the partition that has all the records in one group."""
+    return Partition(np.arange(codes.n, dtype=np.int32), np.array([0, codes.n], np.int64), codes.n)
+
+
+def statistics_of(codes: Codes, partition: Partition) -> GroupStats:
+    """Count a partition anew, from the records."""
+    labels = partition.labels
+    histograms = {a.name: Histogram.of(labels, a.codes, partition.n_groups, a.domain) for a in codes.sensitive}
+    return GroupStats(np.bincount(labels, minlength=partition.n_groups), histograms, codes.references())
