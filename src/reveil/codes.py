@@ -57,8 +57,8 @@ class Attribute:
         size = len(self.domain)
         where = np.zeros(size + 1)
         if size > 1 and self.kind is Kind.INTERVAL:
-            values = as_floats(self.domain)
-            where[:size] = (values - values[0]) / (values[-1] - values[0])
+            away = distances(self.domain)
+            where[:size] = away / away[-1] if away[-1] > 0 else np.arange(size) / (size - 1)
         elif size > 1:
             where[:size] = np.arange(size) / (size - 1)
         where[size] = 1 + 1 / max(size, 1)
@@ -165,9 +165,21 @@ def is_ordered(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype.is_temporal()
 
 
-def as_floats(values: pl.Series) -> FloatArray:
-    """Return numbers, dates or times on a scale on which widths can be measured."""
-    return values.to_physical().cast(pl.Float64).to_numpy().astype(np.float64)
+def distances(values: pl.Series) -> FloatArray:
+    """Return how far each of some ascending numbers, dates or times lies from the first, on a common scale.
+
+    Whole numbers are subtracted before they become floats, so that neighbours beyond 2**53 stay apart; floats are
+    scaled first, so that a difference cannot overflow.
+    """
+    physical = values.to_physical()
+    if physical.dtype in (pl.Int128, pl.UInt128):
+        numbers = physical.to_list()
+        return np.array([float(number - numbers[0]) for number in numbers])
+    if physical.dtype.is_integer():
+        wrapped = physical.to_numpy().astype(np.uint64)  # modulo 2**64, in which ascending differences are exact
+        return (wrapped - wrapped[0]).astype(np.float64)
+    floats = physical.cast(pl.Float64).to_numpy() * 0.25
+    return floats - floats[0]
 
 
 def _places(text: pl.Series, domain: pl.Series) -> CodeArray:

@@ -234,8 +234,7 @@ def _check_assignment(
     release: Release, snapshot: Snapshot, codes: Codes, admitted: Mapping[str, Admitted]
 ) -> None:
     """Search an assignment of all published rows to records; any will do."""
-    names = list(release.values.columns)
-    record_values, row_values = _joint_values(snapshot.frame.select(names), release.values)
+    record_values, row_values = _joint_values(snapshot, release)
     points = np.stack([a.codes for a in codes.quasi], axis=1)
     cells = {a.name: release.cells[a.name].index for a in codes.quasi}
     lo = np.stack([admitted[a.name].lo[cells[a.name]] for a in codes.quasi], axis=1)
@@ -260,11 +259,12 @@ def _check_assignment(
         )
 
 
-def _joint_values(raw: pl.DataFrame, published: pl.DataFrame) -> tuple[IntArray, IntArray]:
+def _joint_values(snapshot: Snapshot, release: Release) -> tuple[IntArray, IntArray]:
     """Number the combinations of values in records and rows alike."""
-    if not raw.columns:
-        return np.zeros(raw.height, np.int64), np.zeros(published.height, np.int64)
-    both = pl.concat([raw, published.select(raw.columns).cast(dict(raw.schema))])  # type: ignore[arg-type]
+    records, rows = snapshot.frame.height, len(release.classes)
+    if not release.values.columns:
+        return np.zeros(records, np.int64), np.zeros(rows, np.int64)
+    raw = snapshot.frame.select(release.values.columns)
+    both = pl.concat([raw, release.values.cast(dict(raw.schema))])  # type: ignore[arg-type]
     number = both.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
-    return number[: raw.height], number[raw.height :]
-
+    return number[:records], number[records:]

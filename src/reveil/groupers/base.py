@@ -23,6 +23,11 @@ class Grouper(ABC):
 
     name: ClassVar[str]
 
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Grouper, ...]:
+        """Return the instances that the contract suite tries: one for each way of working."""
+
     @abstractmethod
     def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
         """Partition the records. The table as a whole satisfies the model; every group must too."""

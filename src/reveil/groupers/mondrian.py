@@ -57,6 +57,11 @@ class Mondrian(Grouper):
             if getattr(self, key) not in known:
                 raise ConfigError(f"mondrian: unknown {key} {getattr(self, key)!r}", hint=f"Known: {', '.join(known)}.")
 
+    @classmethod
+    def examples(cls) -> tuple[Mondrian, ...]:
+        """Return every combination of ``cut`` and ``choose``."""
+        return tuple(cls(cut=cut, choose=choose) for cut in get_args(Cut) for choose in get_args(Choose))
+
     def parameters(self) -> dict[str, Any]:
         """Return the parameters under their config names."""
         return {"cut": self.cut, "choose": self.choose}

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 
 from reveil.codes import Codes, encode
 from reveil.errors import ConfigError
@@ -150,7 +151,7 @@ def _release(
     """Put rows in their published order and describe them."""
     schema, frame = snapshot.schema, snapshot.frame
     names = tuple(n for n in frame.columns if schema[n].role in (Role.QUASI, Role.SENSITIVE, Role.PLAIN))
-    values = frame.select(n for n in names if schema[n].role is not Role.QUASI)[placement]
+    values = pl.DataFrame({n: frame[n].gather(placement) for n in names if schema[n].role is not Role.QUASI})
     kinds = {attribute.name: attribute.kind for attribute in codes.quasi}
     columns = [
         {

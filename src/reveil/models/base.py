@@ -50,6 +50,11 @@ class Model(ABC):
 
     tags: ClassVar[Tags]
 
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Model, ...]:
+        """Return a few instances that the contract suite tries, on an attribute ``s`` if they name one."""
+
     @property
     def parts(self) -> tuple[Model, ...]:
         """The models that must all hold; one, except for what ``&`` makes."""
@@ -154,6 +159,11 @@ class AllOf(Model):
             union_closed=all(p.tags.union_closed for p in parts),
             reads_values=any(p.tags.reads_values for p in parts),
         )
+
+    @classmethod
+    def examples(cls) -> tuple[Model, ...]:
+        """Return none: the parts are tried."""
+        return ()
 
     @property
     def parts(self) -> tuple[Model, ...]:

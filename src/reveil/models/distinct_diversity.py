@@ -44,6 +44,11 @@ class DistinctDiversity(ValueModel):
 
     tags: ClassVar[Tags] = Tags(monotone=True, union_closed=True, reads_values=True)
 
+    @classmethod
+    def examples(cls) -> tuple[DistinctDiversity, ...]:
+        """Return what the contract suite tries."""
+        return (cls(2), cls(3, attribute="s"))
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", whole_number("l", self.l, least=1))
 

@@ -57,6 +57,11 @@ class EntropyDiversity(ValueModel):
 
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)
 
+    @classmethod
+    def examples(cls) -> tuple[EntropyDiversity, ...]:
+        """Return what the contract suite tries."""
+        return (cls(2), cls(1.5, attribute="s"))
+
     def __post_init__(self) -> None:
         number_from("l", self.l, least=1)
 

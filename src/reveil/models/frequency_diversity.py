@@ -46,6 +46,11 @@ class FrequencyDiversity(ValueModel):
 
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)
 
+    @classmethod
+    def examples(cls) -> tuple[FrequencyDiversity, ...]:
+        """Return what the contract suite tries."""
+        return (cls(2), cls(1.5, attribute="s"))
+
     def __post_init__(self) -> None:
         number_from("l", self.l, least=1)
 

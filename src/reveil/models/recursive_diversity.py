@@ -56,6 +56,11 @@ class RecursiveDiversity(ValueModel):
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)
     smaller_is_better: ClassVar[bool] = True
 
+    @classmethod
+    def examples(cls) -> tuple[RecursiveDiversity, ...]:
+        """Return what the contract suite tries."""
+        return (cls(c=2, l=2), cls(c=0.5, l=3, attribute="s"))
+
     def __post_init__(self) -> None:
         if exact_number("c", self.c) <= 0:
             raise ConfigError(f"c must be a number above 0, not {self.c!r}")

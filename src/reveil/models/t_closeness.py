@@ -60,6 +60,11 @@ class TCloseness(ValueModel):
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)
     smaller_is_better: ClassVar[bool] = True
 
+    @classmethod
+    def examples(cls) -> tuple[TCloseness, ...]:
+        """Return what the contract suite tries."""
+        return (cls(0.2), cls(0.1, distance="equal"), cls(0.3, attribute="s", distance="ordered"))
+
     def __post_init__(self) -> None:
         if not 0 <= exact_number("t", self.t) <= 1:
             raise ConfigError(f"t must be a number from 0 to 1, not {self.t!r}")
