@@ -5,107 +5,40 @@ is left out, what it knows nothing of is treated as something others may know, a
 ``plain``, because that a column is harmless cannot be seen from the column. Where it had to guess, ``decide`` is set.
 
 Reasons and facts speak of names and counts. The only values that leave here are the steps of an order, at most ten, and
-those are for quasi columns alone.
+marks for missing cells; both are for quasi columns alone.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
+from reveil import _column_hints as hints
 from reveil.errors import SHOWN_AT_MOST, DataError, FileError
 from reveil.schema import Role, Type
 from reveil.snapshot.csv_file import check_path, read_text_table
 from reveil.snapshot.parquet_file import read_parquet
 from reveil.snapshot.types import canonical_text, infer_type, type_of
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 UNKNOWN = "unknown: treated as something others may know"
-CHOSEN = "chosen by you"
-
-# A word of five letters or more may stand anywhere in a name (German joins its nouns); a shorter one must be a word of
-# the name, or with a star the start of one.
-_DIRECT = (
-    "email mail* phone telefon telephone mobile handy fax iban bic passport ausweis surname lastname firstname fullname "
-    "username vorname nachname familienname prenom apellido cognome maiden birthname geburtsname signature address "
-    "adresse street strasse indirizzo direccion url website photo ip"
-)
-_NAME = "name nom nombre naam nome"
-_NATIONAL = (
-    "ssn ahv nhs bsn dni nino cpf svnr socialsec sozialvers versichertennummer versichertennr insurancenumber "
-    "insuranceid taxid steuerid nationalid personnummer"
-)
-_PERSON = (
-    "person patient participant subject proband client klient customer kunde employee mitarbeiter student schuler pupil "
-    "member mitglied citizen resident einwohner respondent paciente persona user userid pid mrn"
-)
-_NUMBER = "id ids nr no num nbr number nummer numero key uuid guid uid ident* kennung code ref pk caseid recordid"
-_COUNTER = "row rowid rownum index unnamed zeile lfd"
-_FREE = "comment note notes remark bemerkung notiz description anamnese text freetext commentaire"
-_ZIP = "zip zipcode plz postcode postal postleitzahl"
-
-_QUASI = {
-    "age or birth": "age ages alter altersgruppe edad leeftijd birth born dob geburt geb naissance nacimiento nascita",
-    "sex": "sex gender geschlecht sexe sexo geslacht",
-    "a place": f"{_ZIP} city town region ort wohnort stadt kreis gemeinde ville ciudad comune county country state district "
-    "kanton canton bundesland provinc nation municipal location residence latitude longitude lat lon gps",
-    "origin": "race ethnic nationality citizen language hispanic nativity herkunft",
-    "family": "marital married family familienstand household relationship children kids kinder enfants spouse",
-    "schooling or work": "education school degree ausbildung occupation job profession beruf employ workclass work "
-    "industry employer",
-    "what can be seen": "height weight hair eye eyes groesse grosse gewicht",
-    "a stay or a visit": "admitted admission discharge visit ward department station hospital clinic unit insurance payer",
-    "time": "date datum fecha year jahr month monat day tag time timestamp",
-}
-_MONEY = "income wage earnings einkommen revenu ingreso"
-_SENSITIVE = {
-    "health": "disease diagnos diag dx icd icd10 illness krank drug drugs medic medik med meds rx hiv* outcome test tests "
-    "result befund symptom allerg cancer tumor tumour pregnan schwanger disab behinder treatment therap behandlung "
-    "prescri dose lab blood glucose cholesterol mental addict genetic mutation death died mortality readmi injury "
-    "severity prognos patholog procedure surgery enfermedad maladie malattia",
-    "pay or debt": "salary salaries lohn gehalt debt credit salaire sueldo stipendio",
-    "belief, politics or the law": "religi politic sexual union crime criminal convict offence offense vote partei",
-}
-
-_SCALES = [
-    "very low|low|medium|high|very high",
-    "very low|low|moderate|high|very high",
-    "very low|low|normal|high|very high",
-    "none|mild|moderate|severe|critical",
-    "none|primary|secondary|tertiary",
-    "never|rarely|sometimes|often|always",
-    "never|seldom|sometimes|often|always",
-    "poor|fair|good|very good|excellent",
-    "strongly disagree|disagree|neutral|agree|strongly agree",
-    "xs|s|m|l|xl|xxl",
-    "small|medium|large",
-    "sehr niedrig|niedrig|mittel|hoch|sehr hoch",
-    "keine|gering|mittel|hoch",
-    "keine|leicht|mittel|schwer",
-    "nie|selten|manchmal|oft|immer",
-    "faible|moyen|eleve",
-    "i|ii|iii|iv|v|vi|vii|viii|ix|x",
-]
-_ROMAN = {numeral: value for value, numeral in enumerate(_SCALES[-1].split("|"), 1)}
-_STEP = re.compile(r"(stage|grade|level|phase|class|stadium|grad|stufe|klasse)\s*(\d+|[ivx]+)")
-_BAND = re.compile(r"[\[(]?(\d+)\s*(?:-|–|to|bis)\s*(\d+)[\])]?|(\d+)\s*\+|(<|>)=?\s*(\d+)")
-_MARKS = ("?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "missing", "unknown")
-_FOREIGN = {
-    "dates not written as 2024-12-31": r"^\d{1,2}[./]\d{1,2}[./]\d{2,4}$",
-    "numbers with a decimal comma": r"^-?\d+,\d+$",
-}
+_FEW = 50  # rows; below this, that all values differ means nothing
+_OFTEN_ENOUGH = 1000  # identities that repeat are still identities if there are so many of them
 
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What was seen in one column and what is proposed for it. ``distinct`` and ``common`` leave empty cells out.
+    """What was seen in one column and what is proposed for it. Empty cells count under ``nulls`` alone.
 
-    ``type`` is None where a cell is no single value. ``common`` is the number of records with the most common value,
-    ``order`` the values as steps of a known scale, ``marks`` cells that look like marks for "missing".
+    ``type`` is None where a cell is no single value. ``common`` is how many records have the most common value,
+    ``order`` the values as steps of a known scale, ``marks`` the cells that look like marks for "missing", ``notes``
+    what else was noticed, ``drop`` why its content must not be published whatever its name.
     """
 
     name: str
@@ -114,15 +47,15 @@ class ColumnProfile:
     distinct: int
     nulls: int
     common: int
-    role: Role = Role.QUASI
-    reasons: tuple[str, ...] = (UNKNOWN,)
-    decide: bool = False
-    order: tuple[str, ...] | None = field(default=None, repr=False)
-    scale: bool = False
-    marks: tuple[str, ...] = field(default=(), repr=False)
     whole: bool = False
     zip: bool = False
-    free: bool = False
+    drop: str | None = None
+    notes: tuple[str, ...] = ()
+    order: tuple[str, ...] | None = field(default=None, repr=False)
+    marks: tuple[str, ...] = field(default=(), repr=False)
+    role: Role = Role.QUASI
+    reasons: tuple[str, ...] = (UNKNOWN,)
+    decide: bool = True
 
     @property
     def share(self) -> float:
@@ -138,8 +71,8 @@ class ColumnProfile:
     def facts(self) -> str:
         """The counts in words, without a value."""
         kind = "no single values" if self.type is None else self.type.value
-        if self.nulls == self.rows:
-            return f"{kind}, every cell empty"
+        if self.type is None or self.nulls == self.rows:
+            return kind if self.type is None else f"{kind}, every cell is empty"
         values = f"{self.distinct:,} different values" if self.distinct > 1 else "one value"
         of = ", one for each row" if self.unique and self.rows > 1 else f" in {self.rows:,} rows"
         return f"{kind}, {values}{of}, " + (f"{self.nulls:,} empty" if self.nulls else "none empty")
@@ -167,12 +100,21 @@ class Profile:
     columns: tuple[ColumnProfile, ...]
 
     def names(self, role: Role) -> tuple[str, ...]:
-        """Return the columns proposed for a role."""
+        """Return the names of the columns with this role."""
         return tuple(column.name for column in self.columns if column.role is role)
 
     def with_roles(self, roles: Mapping[str, Role]) -> Profile:
-        """Return the profile with the roles that the steward chose, which need no further decision."""
-        columns = [c if c.name not in roles else _choose(c, roles[c.name]) for c in self.columns]
+        """Return the profile with the roles that the steward chose; a chosen role is decided."""
+        columns = []
+        for column in self.columns:
+            role = roles.get(column.name)
+            if role is None:
+                columns.append(column)
+            elif role is column.role:
+                columns.append(replace(column, decide=False))
+            else:
+                instead = f"chosen by you; the proposal was {column.role.value} ({'; '.join(column.reasons)})"
+                columns.append(column.proposed(role, instead, *(_obstacles(column) if role is Role.PERSON else ())))
         return replace(self, columns=tuple(columns))
 
     @property
@@ -180,28 +122,29 @@ class Profile:
         """A guarantee that these rows can keep under these roles."""
         people = next((c.distinct for c in self.columns if c.role is Role.PERSON), self.rows)
         k = next((k for least, k in ((1000, 10), (20, 5), (6, 3)) if people >= least), 2)
-        reasons = [f"k = {k}: nobody can be narrowed down to fewer than {k} records."]
+        reasons = [f"k = {k}: whatever others know of a person from the quasi columns fits at least {k} records."]
         if k < 10:
-            reasons[0] += f" With {people:,} rows to hide among it is not 10."
+            reasons.append(f"k is not 10 because there are only {people:,} rows to hide among.")
         sensitive = [c for c in self.columns if c.role is Role.SENSITIVE]
         if not sensitive:
             reasons.append(
-                "No sensitive column is declared, so nothing is asked of what a group has in common (no l). If a column "
-                "holds what must not be known of a person, make it sensitive and add l = 3."
+                "No column is sensitive, so nothing is asked of what the records of a group have in common. If a "
+                "column holds what must not become known of a person, make it sensitive and add l = 3."
             )
             return Proposal(k, None, tuple(reasons))
-        reach = {column.name: _diversity(column, k) for column in sensitive}
+        reach = {column.name: _reachable(column, k) for column in sensitive}
         l = min(reach.values())  # noqa: E741
-        least = next(name for name, reached in reach.items() if reached == l)
+        least = ", ".join(repr(name) for name, reached in reach.items() if reached == l)
         if l < 2:
             reasons.append(
-                f"There is no l: nearly all records agree in {least!r}, so a group could hardly hold different values. "
-                "Who finds a group may learn what all of it has in common; consider dropping the column."
+                f"There is no l: nearly all records agree in {least}, so that hardly any group could hold different "
+                "values. Who finds a person's group may then learn the value. Without this as a sensitive column, l "
+                "could be asked of the others."
             )
             return Proposal(k, None, tuple(reasons))
         reasons.append(f"l = {l}: every group has at least {l} different values in each sensitive column.")
         if l < 3:
-            reasons[-1] += f" It is not 3 because {least!r} has few values, or one that nearly all share."
+            reasons.append(f"l is not 3 because of {least}: too few values, or one that most records share.")
         return Proposal(k, l, tuple(reasons))
 
 
@@ -215,54 +158,194 @@ def profile(path: str | Path) -> Profile:
     elif suffix == ".parquet":
         frame = read_parquet(path, lambda _: None)
     else:
-        raise FileError("this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them.")
+        raise FileError(
+            "this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them."
+        )
     if frame.height == 0:
         raise DataError("this table has no rows", file=path, hint="A proposal needs records to look at.")
-    columns = [_look(cells, text=suffix == ".csv") for cells in frame.get_columns()]
-    person = _find_person(columns)
-    return Profile(path, frame.height, tuple(_propose(c, person, len(columns)) for c in columns))
+    columns = [_look(cells, from_text=suffix == ".csv") for cells in frame.get_columns()]
+    person = _person(columns)
+    columns = [_proposal(column, person) for column in columns]
+    if not any(column.role is Role.SENSITIVE for column in columns):
+        columns = _money_as_sensitive(columns)
+    return Profile(path, frame.height, tuple(columns))
 
 
-def _look(cells: pl.Series, *, text: bool) -> ColumnProfile:
+def _look(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
     """Count what can be counted."""
-    rows, name = len(cells), cells.name
-    kind = type_of(cells.dtype)
-    if kind is None:
-        return ColumnProfile(name, None, rows, 0, cells.null_count(), 0)
+    name, rows = cells.name, len(cells)
+    if type_of(cells.dtype) is None:
+        drop = "its cells are no single values and cannot be published: dropped"
+        return ColumnProfile(name, None, rows, 0, cells.null_count(), 0, drop=drop)
     if cells.dtype in (pl.Categorical, pl.Enum, pl.Null):
         cells = cells.cast(pl.String)
-    cells = infer_type(cells) if text else cells.fill_nan(None) if cells.dtype.is_float() else cells
-    kind = type_of(cells.dtype) or Type.TEXT
+    if from_text:
+        cells = infer_type(cells)
+    elif cells.dtype.is_float():
+        cells = cells.fill_nan(None)
+    kind = type_of(cells.dtype)
     values = cells.drop_nulls()
     if kind is Type.TEXT:
         values = canonical_text(values)
     counts = values.value_counts(name="n")
-    distinct = counts[name]
-    seen = ColumnProfile(name, kind, rows, len(distinct), rows - len(values), int(counts["n"].max() or 0))  # type: ignore[arg-type]
+    common = 0 if counts.is_empty() else int(counts["n"].to_numpy().max())
     whole = cells.dtype.is_integer()
-    zipped = _says(name, _ZIP) is not None and (whole or (kind is Type.TEXT and bool(values.str.contains(r"\d").all())))
-    seen = replace(seen, whole=whole, zip=zipped)
-    return _look_at_text(seen, values, distinct) if kind is Type.TEXT and len(values) else seen
-
-
-def _look_at_text(seen: ColumnProfile, values: pl.Series, distinct: pl.Series) -> ColumnProfile:
-    """Find scales, prose, and what other programs write for numbers, dates and nothing."""
-    if values.str.contains(r"^\S+@\S+\.\S+$").mean() > 0.8:  # type: ignore[operator]
-        return seen.proposed(Role.IDENTIFIER, "its cells look like e-mail addresses: dropped")
-    steps = _steps(distinct.head(100).to_list()) if len(distinct) <= 100 else None
-    words = float((values.str.count_matches(r"\s+") + 1).mean())  # type: ignore[arg-type, operator]
-    length = float(values.str.len_chars().mean())  # type: ignore[arg-type]
-    spread = len(distinct) / len(values)
-    prose = (words >= 4 and spread >= 0.5 and len(distinct) >= 20) or (length >= 80 and spread >= 0.1)
-    marks = tuple(mark for mark in _MARKS if mark in set(distinct.filter(distinct.is_in(_MARKS))))
-    if marks:
-        rest = distinct.filter(~distinct.is_in(_MARKS))
-        marks = marks if len(rest) and infer_type(rest).dtype != pl.String else ()
-    return replace(
-        seen,
-        order=tuple(steps) if steps and len(steps) <= SHOWN_AT_MOST else None,
-        scale=steps is not None,
-        free=prose or (_says(seen.name, _FREE) is not None and words >= 3),
-        marks=marks,
-        reasons=tuple(f"its cells look like {what}" for what, form in _FOREIGN.items() if distinct.str.contains(form).all()),
+    zipped = hints.says(name, hints.ZIP) is not None and (
+        whole or (kind is Type.TEXT and bool(values.str.contains(r"\d").all()))
     )
+    seen = ColumnProfile(name, kind, rows, counts.height, rows - len(values), common, whole=whole, zip=zipped)
+    return _look_at_text(seen, counts[name], counts["n"]) if kind is Type.TEXT and len(values) else seen
+
+
+def _look_at_text(seen: ColumnProfile, distinct: pl.Series, times: pl.Series) -> ColumnProfile:
+    """Find scales and prose, and what other programs write for numbers, dates and empty cells."""
+    weights = times.to_numpy()
+    length = np.average(distinct.str.len_chars().to_numpy(), weights=weights)
+    words = np.average(distinct.str.count_matches(r"\s+").to_numpy(), weights=weights) + 1
+    spread = len(distinct) / weights.sum()
+    prose = (words >= 4 and spread >= 0.5 and len(distinct) >= 20) or (length >= 80 and spread >= 0.1)
+    drop = None
+    if prose or (hints.says(seen.name, hints.FREE) and words >= 3):
+        drop = "free text, mostly different in each row: it may hold names and anything else, so it is dropped"
+    elif distinct.str.contains(r"^\S+@\S+\.\S+$").to_numpy().mean() > 0.8:
+        drop = "its cells look like e-mail addresses: dropped"
+    steps = hints.steps(distinct.to_list()) if len(distinct) <= 100 else None
+    notes = [f"its cells look like {what}" for what, form in hints.FOREIGN.items() if distinct.str.contains(form).all()]
+    if steps and len(steps) > SHOWN_AT_MOST:
+        notes.append("its values look like the steps of a scale: list them in order = [...], least first, to keep it")
+        steps = None
+    marked = distinct.is_in(hints.MARKS)
+    marks: tuple[str, ...] = ()
+    if marked.any() and not marked.all() and infer_type(distinct.filter(~marked)).dtype != pl.String:
+        marks = tuple(distinct.filter(marked).sort())
+        notes.append('but for marks that look like "missing" it would not be text: see null_values above')
+    return replace(seen, drop=drop, order=None if steps is None else tuple(steps), notes=tuple(notes), marks=marks)
+
+
+def _identity(column: ColumnProfile) -> int:
+    """Return how much the name speaks of an identity: 4 a person's number ... 1 some number, 0 none."""
+    name = column.name
+    tokens = hints.words_of(name)
+    number = hints.says(name, hints.NUMBER) is not None
+    if column.type is not Type.TEXT and not column.whole:
+        return 0  # as a float or a date, two identities could become one
+    if column.drop or hints.says(name, hints.DIRECT) or hints.says(name, hints.COUNTER):
+        return 0
+    if hints.says(name, hints.NATIONAL):
+        return 2
+    ends_so = bool(tokens) and hints.says(tokens[-1], hints.NUMBER) is not None and tokens[-1] != "code"
+    about = hints.topic(name, hints.QUASI) or hints.topic(name, hints.SENSITIVE) or hints.says(name, hints.MONEY)
+    if about and not ends_so:
+        return 0
+    if hints.says(name, hints.PERSON):
+        return 4 if number or len(tokens) == 1 else 0 if hints.says(name, hints.NAME) else 3
+    return 3 if number and len(tokens) == 1 else int(number)
+
+
+def _person(columns: list[ColumnProfile]) -> str | None:
+    """Choose the column that says whom a row is about.
+
+    A number of persons that repeats is chosen before a number of visits that does not: with the visit as the person,
+    the promise would be about visits, and somebody with ten of them would be a group alone. Publishing then stops at
+    the repeated person, which is what has to be mended.
+    """
+    unique = [(c, score) for c in columns if c.unique and (score := _identity(c)) > 0]
+    best = max(unique, key=lambda found: found[1], default=None)
+    if best is not None and best[1] == 4:
+        return best[0].name
+    for column in columns:
+        many = column.share >= 0.2 or column.distinct >= _OFTEN_ENOUGH
+        if _identity(column) == 4 and many and column.distinct > 1:
+            return column.name
+    return None if best is None else best[0].name
+
+
+def _proposal(column: ColumnProfile, person: str | None) -> ColumnProfile:
+    """Propose a role; the first rule that knows something decides."""
+    if column.name == person:
+        return _as_person(column)
+    return _left_out(column, person) or _published(column)
+
+
+def _left_out(column: ColumnProfile, person: str | None) -> ColumnProfile | None:
+    """Propose to drop what points at a person directly."""
+    name = column.name
+    if column.drop is not None:
+        return column.proposed(Role.IDENTIFIER, column.drop)
+    direct = hints.says(name, hints.DIRECT) or hints.says(name, hints.NATIONAL)
+    if direct:
+        return column.proposed(Role.IDENTIFIER, f"its name ({direct}) speaks of a direct identifier: dropped")
+    if column.unique and column.rows > 1 and _identity(column):
+        return column.proposed(Role.IDENTIFIER, f"every value occurs once: another number beside {person!r}, dropped")
+    if column.unique and column.whole and hints.says(name, hints.COUNTER):
+        return column.proposed(Role.IDENTIFIER, "by its name it counts the rows, which says nothing lasting: dropped")
+    if _identity(column) and column.share >= 0.5:
+        why = "by its name a number, and most rows have one of their own: dropped"
+        return column.proposed(Role.IDENTIFIER, why, decide=True)
+    called = hints.says(name, hints.NAME)
+    topic = hints.topic(name, hints.QUASI) or hints.topic(name, hints.SENSITIVE)
+    if called and column.type is Type.TEXT and topic is None:
+        return column.proposed(Role.IDENTIFIER, f"its name ({called}) speaks of a person's name: dropped")
+    return None
+
+
+def _published(column: ColumnProfile) -> ColumnProfile:
+    """Propose quasi or sensitive, or to drop what nobody can tell and singles everybody out."""
+    name = column.name
+    known, secret = hints.topic(name, hints.QUASI), hints.topic(name, hints.SENSITIVE)
+    if column.type in (Type.DATE, Type.DATETIME, Type.TIME):
+        return column.proposed(Role.QUASI, "a date or time: others may know when something happened")
+    if secret and (known is None or secret[0] >= known[0]):
+        why = f"its name speaks of {secret[1]}: must not become known of a person"
+        return column.proposed(Role.SENSITIVE, why, decide=known is not None)
+    if hints.says(name, hints.MONEY):
+        why = "its name speaks of income: others may know it, or it must not become known"
+        return column.proposed(Role.QUASI, why, decide=True)
+    if known:
+        return column.proposed(
+            Role.QUASI, f"its name speaks of {known[1]}: others may know it", decide=secret is not None
+        )
+    if column.rows >= _FEW and column.share >= 0.9 and (column.whole or column.type is Type.TEXT):
+        why = "unknown, and nearly every row has a value of its own: it would single everybody out, so it is dropped"
+        return column.proposed(Role.IDENTIFIER, why, decide=True)
+    if column.distinct == 1 and not column.nulls:
+        return column.proposed(Role.QUASI, UNKNOWN, "the same in every row now, which may change", decide=True)
+    return column
+
+
+def _as_person(column: ColumnProfile) -> ColumnProfile:
+    """Say why this column is the person, and what stands in the way."""
+    if column.unique:
+        why = "every value occurs once, none is empty, and its name speaks of an identity: whom the row is about"
+        return column.proposed(Role.PERSON, why + "; never published")
+    why = "by its name, whom the row is about; never published"
+    return column.proposed(Role.PERSON, why, *_obstacles(column), decide=True)
+
+
+def _obstacles(column: ColumnProfile) -> list[str]:
+    """Say what keeps a column from being a person column."""
+    wrong = []
+    if column.distinct < column.rows - column.nulls:
+        wrong.append("values repeat, but a table to publish has one row for each person: keep the one that holds")
+    if column.nulls:
+        wrong.append(f"{column.nulls:,} rows have no person: fill the cells in or take the rows out")
+    return wrong
+
+
+def _money_as_sensitive(columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Take income as sensitive in a table in which nothing else is."""
+    why = "its name speaks of income, and nothing else here is sensitive: must not become known of a person"
+    return [
+        c.proposed(Role.SENSITIVE, why, decide=True) if c.role is Role.QUASI and hints.says(c.name, hints.MONEY) else c
+        for c in columns
+    ]
+
+
+def _reachable(column: ColumnProfile, k: int) -> int:
+    """Return the l, 3 at most, for which groups of about k records have a chance to hold l values.
+
+    With a share p of the most common value, a group of k has k (1 - p) other records on average. l values need l - 1 of
+    them; for two values, half of one will do, since groups grow until they have it.
+    """
+    others = k * (1 - max(column.common, column.nulls) / column.rows)
+    return next((asked for asked, least in ((3, 2), (2, 0.5)) if column.distinct >= asked and others >= least), 1)

@@ -13,6 +13,7 @@ from reveil.errors import ReveilError
 
 COMMANDS = {
     "demo": "Publish a made-up hospital's table and see what comes out.",
+    "init": "Look at a table, propose what its columns are, and write a config.",
     "publish": "Publish a table as the config says, verified before it is in place.",
     "verify": "Check a release against the snapshot it came from.",
 }

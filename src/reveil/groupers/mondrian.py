@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
@@ -23,7 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 Cut = Literal["strict", "relaxed"]
 Choose = Literal["width", "degeneracy", "gain"]
 
-# A subtree of this many records fits a core's cache; larger ones are cut level by level before threads take over.
+# A subtree of this many records fits a core's cache.
 _SUBTREE = 1 << 17
 
 
@@ -75,8 +75,7 @@ class Mondrian(Grouper):
         if self.choose == "gain" and not codes.sensitive:
             raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use 'width' or 'degeneracy'.")
         forest = _Forest(codes, model, self, rng)
-        starts = forest.grow(np.zeros(1, np.int64), np.array([codes.n], np.int64))
-        offsets = np.append(np.sort(starts), codes.n).astype(np.int64)
+        offsets = np.append(np.sort(forest.grow()), codes.n).astype(np.int64)
         return Partition(forest.index, offsets, codes.n)
 
 
@@ -100,25 +99,30 @@ class _Forest:
         self.taxonomic = np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi])
         self.widest = max([len(p) for p in self.positions] + [a.domain for a in codes.sensitive])
 
-    def grow(self, starts: IntArray, ends: IntArray) -> IntArray:
-        """Cut the given nodes to the end; return where the groups start. Large nodes first, then subtrees on threads."""
-        threads = os.cpu_count() or 1
-        small: list[tuple[IntArray, IntArray]] = []
+    def grow(self) -> IntArray:
+        """Cut all the records to the end; return where the groups start, in no particular order.
+
+        Large nodes are cut once, and their halves are new tasks; a node that fits a core's cache is cut to the end
+        where it is. Which thread takes which node changes nothing: a node's cuts depend on its own records only.
+        """
         leaves: list[IntArray] = []
-        top = _Grower(self)
-        while len(starts):
-            large = ends - starts > _SUBTREE
-            if (~large).any():
-                small.append((starts[~large], ends[~large]))
-            done, starts, ends = top.level(starts[large], ends[large])
-            leaves.append(done)
-        subtrees = [(s[i : i + 1], e[i : i + 1]) for s, e in small for i in range(len(s))]
-        if len(subtrees) > 1 and threads > 1:
-            with ThreadPoolExecutor(min(threads, len(subtrees))) as pool:
-                leaves += list(pool.map(lambda node: _Grower(self).finish(*node), subtrees))
-        else:
-            leaves += [top.finish(*node) for node in subtrees]
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            running = {pool.submit(self._node, 0, self.codes.n)}
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for task in done:
+                    found, halves = task.result()
+                    leaves.append(found)
+                    running |= {pool.submit(self._node, start, end) for start, end in halves}
         return np.concatenate(leaves)
+
+    def _node(self, start: int, end: int) -> tuple[IntArray, list[tuple[int, int]]]:
+        grower = _Grower(self)
+        one = np.array([start], np.int64), np.array([end], np.int64)
+        if end - start <= _SUBTREE:
+            return grower.finish(*one), []
+        found, starts, ends = grower.level(*one)
+        return found, list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 class _Grower:

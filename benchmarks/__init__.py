@@ -1,0 +1,1 @@
+"""Benchmarks: everything in floors, the floor measured in the same run."""

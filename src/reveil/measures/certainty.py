@@ -1,0 +1,32 @@
+"""The certainty penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from reveil.measures.base import Meaning, Measure, Subject
+
+
+class Certainty(Measure):
+    """``ncp`` and ``gcp``: how wide the published cells are.
+
+    *Definition*: a cell costs its width over that of the domain: (hi - lo)/(max - min) for numbers and dates, on real
+    values; (values - 1)/(domain - 1) for sets and taxonomy nodes; null beside values adds 1/(distinct values), and
+    nothing costs more than 1. ``ncp`` is the sum over all cells, ``gcp`` the mean. *Range*: ``gcp`` from 0 (exact
+    values) to 1 (nothing told); smaller is better. *Suppressed and withheld records* cost 1 per cell.
+    *Counterfeits* are published cells like others, in the sum and in what it is divided by.
+    *Source*: 000, 2.5.1.2 (Xu et al. 2006); 003, 2.2, as LM (Iyengar 2002).
+    """
+
+    meanings: ClassVar = {
+        "ncp": Meaning("certainty penalty: widths of all cells, added up", "smaller"),
+        "gcp": Meaning("mean width of a cell: 0 exact, 1 nothing told", "smaller"),
+    }
+    place: ClassVar = 20
+
+    def of(self, subject: Subject) -> Mapping[str, Any]:
+        """Add up widths, each as often as its cell is published."""
+        columns = subject.columns
+        ncp = float(sum(column.rows @ column.widths for column in columns)) + subject.left_out * len(columns)
+        return {"ncp": ncp, "gcp": ncp / ((subject.rows + subject.left_out) * len(columns))}

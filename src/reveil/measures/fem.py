@@ -1,0 +1,31 @@
+"""The frequency entropy metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from reveil.measures.base import Meaning, Measure, Subject
+
+
+class FrequencyEntropy(Measure):
+    """``fem``: how much the groups tell by being small.
+
+    *Definition*: the sum over groups of -(size/(T+F)) log2((size + fakes)/T), with size the real records of the
+    group, T the records of the raw snapshot and F all fakes. *Range*: 0 for one single group, at most log2 T (all
+    records different); below 0 with very many fakes; larger is better. *Suppressed and withheld records* are part
+    of T and add 0. *Counterfeits* lower it twice: in the weight of each group and in what the group tells.
+    *Source*: 001, 5; its FEM(R,T) has a minus sign too many.
+    """
+
+    meanings: ClassVar = {"fem": Meaning("frequency entropy: bits told by the sizes of the groups", "larger")}
+    place: ClassVar = 70
+
+    def of(self, subject: Subject) -> Mapping[str, Any]:
+        """Add up the bits; what is in a group of all the records tells nothing."""
+        filled = subject.group_rows > 0
+        rows, fakes = subject.group_rows[filled], subject.group_fakes[filled]
+        bits = np.log2(rows / subject.records)
+        return {"fem": -float(((rows - fakes) * bits).sum()) / (subject.records + subject.fakes) + 0.0}

@@ -1,0 +1,70 @@
+"""The largest distance of any group to the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reveil.codes import SensitiveAttribute, encode_sensitive
+from reveil.measures.base import Meaning, Measure, Subject
+from reveil.models._exact import extreme
+from reveil.models.t_closeness import earth_movers_distance
+from reveil.statistics import Histogram, Reference
+
+
+class PrivacyLoss(Measure):
+    """``privacy_loss``: per sensitive attribute, how far the farthest group is from the table.
+
+    *Definition*: the largest earth mover's distance between the values of a group and those of all published rows,
+    by the taxonomy of the attribute, else by its order, else all values equally far; or as the guarantee asks.
+    *Range*: 0 (groups like the table) to 1; smaller tells less about persons. *Suppressed and withheld records* are
+    not in the table a reader compares with. *Counterfeits* are rows like others: a reader cannot tell them.
+    *Source*: 002 (Li, Li, Venkatasubramanian 2007).
+    """
+
+    meanings: ClassVar = {"privacy_loss": Meaning("largest distance of a group to the table", "smaller")}
+    place: ClassVar = 90
+
+    def of(self, subject: Subject) -> Mapping[str, Any]:
+        """Measure every sensitive attribute that is published beside the boxes."""
+        published = [name for name in subject.schema.sensitive if name in subject.release.values.columns]
+        return {"privacy_loss": {name: _largest(subject, name) for name in published}}
+
+
+def _largest(subject: Subject, name: str) -> float:
+    groups = len(subject.group_rows)
+    if not groups:
+        return 0.0
+    attribute = _encoded(subject, name)
+    histogram = Histogram.of(subject.groups, attribute.codes, groups, attribute.domain)
+    reference = attribute.reference()
+    fractions = earth_movers_distance(histogram, reference, _distance(subject, reference))
+    return float(extreme(*fractions, up=True))
+
+
+def _distance(subject: Subject, reference: Reference) -> str | None:
+    """Return the distance that the guarantee names, where the attribute has it."""
+    asked = subject.release.manifest["guarantee"].get("distance")
+    possible = {"equal": True, "ordered": reference.ordered, "taxonomy": reference.levels is not None}
+    return asked if isinstance(asked, str) and possible.get(asked, False) else None
+
+
+def _encoded(subject: Subject, name: str) -> SensitiveAttribute:
+    """Give published values codes of their own; bins are those of the snapshot, as for the model."""
+    column, values = subject.schema[name], subject.release.values[name]
+    if column.bins is None:
+        return encode_sensitive(values, column)
+    raw = subject.snapshot.frame[name]
+    binned = encode_sensitive(raw, column)
+    known = pl.DataFrame({"value": raw, "code": binned.codes}).drop_nulls("value").unique("value").sort("value")
+    if not known.height:
+        return encode_sensitive(values, column)
+    place = known["value"].search_sorted(values.fill_null(known["value"][0])).to_numpy()
+    codes = known["code"].to_numpy()[np.minimum(place, known.height - 1)]
+    missing = values.is_null().to_numpy()
+    codes = np.where(missing, int(codes.max(initial=0)) + 1 if raw.null_count() == 0 else binned.domain - 1, codes)
+    domain = max(binned.domain, int(codes.max(initial=0)) + 1)
+    return SensitiveAttribute(name, codes.astype(np.int32), domain, binned.ordered, binned.levels)
