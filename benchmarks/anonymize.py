@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, floor, in_fresh_process, peak_above, quasi_of, show
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ROWS = 1_000_000
 
@@ -35,8 +37,12 @@ def run() -> bool:
     good = show("1,000,000 x 4, k = 10, verified, frame to frame", alone / one, 8)
     good &= show("the same & DistinctDiversity(3), against k alone", diverse / alone, 2, "times")
     large = coded(4 * ROWS)
-    good &= show("4,000,000 x 4, against 1,000,000", best_of(lambda: publish(large, rv.KAnonymity(10)), 2) / alone, 5, "times")
-    good &= show("peak memory, against the table", float(in_fresh_process("benchmarks.anonymize", "memory")), 12, "times")
+    good &= show(
+        "4,000,000 x 4, against 1,000,000", best_of(lambda: publish(large, rv.KAnonymity(10)), 2) / alone, 5, "times"
+    )
+    good &= show(
+        "peak memory, against the table", float(in_fresh_process("benchmarks.anonymize", "memory")), 12, "times"
+    )
     return good
 
 

@@ -11,12 +11,15 @@ import gc
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from reveil import hospital
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
 
 
 def best_of(run: Callable[[], object], times: int = 3) -> float:

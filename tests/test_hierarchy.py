@@ -81,10 +81,16 @@ def test_cover_is_the_lowest_node(drawn):
     lo, hi = np.triu_indices(size)
     cover = taxonomy.cover(lo.astype(np.int32), hi.astype(np.int32))
     for low, high, node in zip(lo, hi, cover, strict=True):
-        around = [(b - a, n) for n, (a, b) in enumerate(zip(taxonomy.lo, taxonomy.hi, strict=True)) if a <= low and high <= b]
+        around = [
+            (b - a, n) for n, (a, b) in enumerate(zip(taxonomy.lo, taxonomy.hi, strict=True)) if a <= low and high <= b
+        ]
         assert node == min(around)[1]
     for leaf in range(size - 1):
         node = taxonomy.cover(np.array([leaf], np.int32), np.array([leaf + 1], np.int32))[0]
-        depth = max(level for level in range(taxonomy.depth + 1) if taxonomy.levels[level, leaf] == taxonomy.levels[level, leaf + 1])
+        depth = max(
+            level
+            for level in range(taxonomy.depth + 1)
+            if taxonomy.levels[level, leaf] == taxonomy.levels[level, leaf + 1]
+        )
         assert taxonomy.boundary_depth[leaf] == depth
         assert node in taxonomy.levels[:, leaf]

@@ -37,16 +37,27 @@ def test_intervals_round_trip(kind):
     check()
 
 
-anything = st.text(max_size=6) | st.sampled_from(["*", "null", "a | null", "{a, b}", "[1, 2]", '"', "=1", "a, b", " ", ""])
+anything = st.text(max_size=6) | st.sampled_from(
+    ["*", "null", "a | null", "{a, b}", "[1, 2]", '"', "=1", "a, b", " ", ""]
+)
 
 
 @settings(deadline=None)
-@given(st.lists(st.lists(anything, max_size=4, unique=True), max_size=5), st.lists(st.booleans(), min_size=5, max_size=5))
+@given(
+    st.lists(st.lists(anything, max_size=4, unique=True), max_size=5), st.lists(st.booleans(), min_size=5, max_size=5)
+)
 def test_sets_round_trip(drawn, nulls):
-    lists = [[*sorted(members), *([None] if null or not members else [])] for members, null in zip(drawn, nulls, strict=False)]
+    lists = [
+        [*sorted(members), *([None] if null or not members else [])]
+        for members, null in zip(drawn, nulls, strict=False)
+    ]
     # Published text is in NFC, as all text of a snapshot is.
     typed = pl.Series("x", lists, dtype=pl.List(pl.String))
-    typed = pl.Series("x", [[None if m is None else pl.Series([m]).str.normalize("NFC")[0] for m in c] for c in lists], dtype=pl.List(pl.String))
+    typed = pl.Series(
+        "x",
+        [[None if m is None else pl.Series([m]).str.normalize("NFC")[0] for m in c] for c in lists],
+        dtype=pl.List(pl.String),
+    )
     text = to_text(typed, Form.SET)
     assert from_text(text, Form.SET, pl.String()).to_list() == typed.to_list()
 

@@ -78,7 +78,9 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path_factory, table, seed):
     for method in (rv.Mondrian(), rv.Mondrian(cut="relaxed")):
         for suffix in ("csv", "parquet"):
             one, two = (
-                rv.anonymize(table.frame, table.schema, rv.KAnonymity(1), method, seed=seed).write(folder / f"{i}.{suffix}")
+                rv.anonymize(table.frame, table.schema, rv.KAnonymity(1), method, seed=seed).write(
+                    folder / f"{i}.{suffix}"
+                )
                 for i in "ab"
             )
             assert one.read_bytes() == two.read_bytes()

@@ -51,7 +51,7 @@ def test_a_swapped_value_is_found(published):
     for value in ("gout", "asthma"):  # one that the snapshot does not have, one that it has
         changed = pl.when(seventh).then(pl.lit(value)).otherwise("diagnosis").alias("diagnosis")
         release = tamper(path, lambda t, changed=changed: t.with_columns(changed))
-        with pytest.raises(rv.VerificationError, match="cannot be the records|does not have"):
+        with pytest.raises(rv.VerificationError, match=r"cannot be the records|does not have"):
             verify(release, snapshot, MODEL)
 
 
@@ -118,7 +118,7 @@ def test_a_wrong_placement_is_found():
     schema = rv.Schema(quasi="age", sensitive="s")
     snapshot = read_snapshot(frame, schema)
     release = rv.anonymize(frame, schema, rv.KAnonymity(2), seed=1)
-    with pytest.raises(rv.VerificationError, match="outside its box|altered"):
+    with pytest.raises(rv.VerificationError, match=r"outside its box|altered"):
         verify(release, snapshot, rv.KAnonymity(2), placement=pl.Series([3, 2, 1, 0]).to_numpy())
     with pytest.raises(rv.VerificationError, match="twice"):
         verify(release, snapshot, rv.KAnonymity(2), placement=pl.Series([0, 0, 1, 1]).to_numpy())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reveil.groupers.mondrian import Mondrian as Mondrian
     from reveil.guarantees.static import Static as Static
     from reveil.hierarchy import Taxonomy as Taxonomy
+    from reveil.measures import measure as measure
     from reveil.models.distinct_diversity import DistinctDiversity as DistinctDiversity
     from reveil.models.entropy_diversity import EntropyDiversity as EntropyDiversity
     from reveil.models.frequency_diversity import FrequencyDiversity as FrequencyDiversity
@@ -49,6 +50,7 @@ _HOME = {
     "RecursiveDiversity": "reveil.models.recursive_diversity",
     "TCloseness": "reveil.models.t_closeness",
     "anonymize": "reveil.publishing",
+    "measure": "reveil.measures",
     "Release": "reveil.release",
     "Schema": "reveil.schema",
 }

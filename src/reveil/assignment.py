@@ -8,17 +8,21 @@ some record's; records left over are the suppressed ones.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
 from reveil.kernels import ranges
-from reveil.statistics import BoolArray, CodeArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reveil.statistics import BoolArray, CodeArray
 
 IntArray = npt.NDArray[np.int64]
 
@@ -106,5 +110,5 @@ def _flow(edges: pl.DataFrame, records: IntArray, rows: IntArray) -> bool:
     head = np.concatenate([np.arange(len(records)) + 1, slot + len(records) + 1, np.full(len(rows), sink)])
     capacity = np.concatenate([records, np.minimum(records[kind], rows[slot]), rows]).astype(np.int32)
     keep = capacity > 0
-    graph = csr_array((capacity[keep], (tail[keep], head[keep])), shape=(sink + 1, sink + 1), dtype=np.int32)
+    graph = coo_array((capacity[keep], (tail[keep], head[keep])), shape=(sink + 1, sink + 1)).tocsr()
     return int(maximum_flow(graph, source, sink).flow_value) == total

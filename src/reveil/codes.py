@@ -11,15 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reveil.hierarchy import Taxonomy
-from reveil.schema import Column
 from reveil.snapshot import Snapshot, canonical_text
 from reveil.statistics import CodeArray, IntArray, Reference
+
+if TYPE_CHECKING:
+    from reveil.hierarchy import Taxonomy
+    from reveil.schema import Column
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -145,7 +148,9 @@ def encode_sensitive(values: pl.Series, column: Column) -> SensitiveAttribute:
     has_null = int(values.null_count() > 0)
     if column.taxonomy is not None:
         codes = _places(canonical_text(values), pl.Series(column.taxonomy.leaves, dtype=pl.String))
-        return SensitiveAttribute(column.name, codes, len(column.taxonomy.leaves) + 1, False, _with_null(column.taxonomy))
+        return SensitiveAttribute(
+            column.name, codes, len(column.taxonomy.leaves) + 1, False, _with_null(column.taxonomy)
+        )
     if column.order is not None:
         codes = _places(canonical_text(values), pl.Series(column.order, dtype=pl.String))
         return SensitiveAttribute(column.name, codes, len(column.order) + has_null, True)
@@ -177,9 +182,9 @@ def distances(values: pl.Series) -> FloatArray:
         return np.array([float(number - numbers[0]) for number in numbers])
     if physical.dtype.is_integer():
         wrapped = physical.to_numpy().astype(np.uint64)  # modulo 2**64, in which ascending differences are exact
-        return (wrapped - wrapped[0]).astype(np.float64)
+        return np.asarray(wrapped - wrapped[0], np.float64)
     floats = physical.cast(pl.Float64).to_numpy() * 0.25
-    return floats - floats[0]
+    return np.asarray(floats - floats[0], np.float64)
 
 
 def _places(text: pl.Series, domain: pl.Series) -> CodeArray:

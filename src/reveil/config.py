@@ -6,13 +6,15 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reveil import registry
 from reveil.errors import ConfigError, FileError
-from reveil.groupers.base import Grouper
-from reveil.guarantees.base import Guarantee
 from reveil.schema import COLUMN_KEYS, Column, Role, Schema, make_column
+
+if TYPE_CHECKING:
+    from reveil.groupers.base import Grouper
+    from reveil.guarantees.base import Guarantee
 
 SECTIONS = ("series", "columns", "guarantee", "method")
 SERIES_KEYS = ("name", "vault", "seed", "archive", "null_values")
@@ -63,9 +65,7 @@ def load_schema(path: str | Path) -> Schema:
 
 def _placed(error: ConfigError, path: Path) -> ConfigError:
     """Name the config file in an error that names no file yet."""
-    return ConfigError(
-        error.message, hint=error.hint, file=error.file or path, line=error.line, column=error.column
-    )
+    return ConfigError(error.message, hint=error.hint, file=error.file or path, line=error.line, column=error.column)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -100,7 +100,9 @@ def _schema(table: dict[str, Any], folder: Path) -> Schema:
 
 
 def _column(name: str, given: object, folder: Path) -> Column:
-    settings: dict[str, Any] = {"role": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
+    settings: dict[str, Any] = (
+        {"role": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
+    )
     unknown = [key for key in settings if key not in COLUMN_KEYS]
     if unknown:
         raise ConfigError(
@@ -109,7 +111,9 @@ def _column(name: str, given: object, folder: Path) -> Column:
     try:
         role = Role(settings.pop("role", None))
     except ValueError:
-        raise ConfigError(f"column {name!r} has no known role", column=name, hint=f"Roles: {', '.join(Role)}.") from None
+        raise ConfigError(
+            f"column {name!r} has no known role", column=name, hint=f"Roles: {', '.join(Role)}."
+        ) from None
     hierarchy = settings.get("hierarchy")
     if isinstance(hierarchy, str):
         settings["hierarchy"] = folder / hierarchy

@@ -20,8 +20,11 @@ such texts quote cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
 
 SHOWN_AT_MOST = 10
 

@@ -95,7 +95,9 @@ class Taxonomy:
                     labels.append(path[min(level, len(path) - 1)])
                 levels[level, lo : hi + 1] = node
         spans = np.array(list(node_of), dtype=np.int32).reshape(-1, 2)
-        doubled = sorted({label for label in labels if labels.count(label) > 1}) if len(set(labels)) < len(labels) else []
+        doubled = (
+            sorted({label for label in labels if labels.count(label) > 1}) if len(set(labels)) < len(labels) else []
+        )
         if doubled:
             raise ConfigError(
                 f"the labels {shown(doubled)} name more than one node of this hierarchy",
@@ -121,7 +123,7 @@ class Taxonomy:
 
     def cover(self, lo: IntArray, hi: IntArray) -> IntArray:
         """Return the lowest node that covers the leaves lo..hi, for many intervals at once."""
-        node = self.levels[-1][lo].copy()
+        node: IntArray = self.levels[-1][lo].copy()
         # From the leaves up: take a parent only where the node so far does not reach hi.
         for level in range(self.levels.shape[0] - 2, -1, -1):
             short = self.hi[node] < hi
@@ -134,7 +136,7 @@ class Taxonomy:
     def boundary_depth(self) -> IntArray:
         """Depth of the lowest node over leaf i and leaf i + 1: cuts belong where this is smallest."""
         same = self.levels[:, :-1] == self.levels[:, 1:]
-        return same.sum(axis=0, dtype=np.int32) - 1 if len(self.leaves) > 1 else np.zeros(0, np.int32)
+        return np.asarray(same.sum(axis=0) - 1, np.int32)
 
 
 def _runs(ordered: Sequence[Path_], level: int) -> list[tuple[int, int]]:
@@ -184,7 +186,7 @@ def _paths_of_csv(text: str, path: Path) -> list[Path_]:
                 f"this line has {len(row)} cells, the lines before have {width}",
                 file=path,
                 line=reader.line_num,
-                hint="Every line of a hierarchy runs from a value to the root; repeat a label where a level is missing.",
+                hint="Every line runs from a value to the root; repeat a label where a level is missing.",
             )
         paths.append(tuple(cell.strip() for cell in reversed(row)))
     return paths
@@ -194,11 +196,11 @@ def _paths_of_table(table: Mapping[str, Any]) -> list[Path_]:
     root_given = len(table) == 1 and isinstance(next(iter(table.values())), Mapping)
     prefix: Path_ = () if root_given else (ROOT,)
     paths: list[Path_] = []
-    stack: list[tuple[Path_, Any]] = [((*prefix, str(label)), child) for label, child in reversed(table.items())]
+    stack: list[tuple[Path_, Any]] = [((*prefix, str(label)), child) for label, child in reversed(list(table.items()))]
     while stack:
         path, child = stack.pop()
         if isinstance(child, Mapping):
-            stack += [((*path, str(label)), below) for label, below in reversed(child.items())]
+            stack += [((*path, str(label)), below) for label, below in reversed(list(child.items()))]
         elif isinstance(child, Sequence) and not isinstance(child, str):
             paths += [(*path, value_text(leaf)) for leaf in child]
         else:

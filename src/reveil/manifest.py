@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reveil.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 FORMAT = 1
 
 
 def version() -> str:
     """Return the version of the installed package."""
-    from importlib.metadata import version as installed  # noqa: PLC0415  (slow, and needed once a release)
+    from importlib.metadata import version as installed
 
     return installed("reveil")
 
@@ -84,7 +86,9 @@ def read_manifest(table: str | Path) -> dict[str, Any]:
             hint=f"Reveil writes {path.name} beside each table; keep the two together.",
         ) from None
     except (OSError, ValueError):
-        raise FileError("this manifest cannot be read", file=path, hint="It must be the JSON that Reveil wrote.") from None
+        raise FileError(
+            "this manifest cannot be read", file=path, hint="It must be the JSON that Reveil wrote."
+        ) from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FileError(
             "this manifest has a format that this version does not know",

@@ -46,7 +46,7 @@ def quoted(text: pl.Series, pattern: str = _READS_OTHERWISE) -> pl.Series:
     strange = text.str.contains(pattern)
     if not strange.any():
         return text
-    distinct = text.filter(strange.fill_null(False)).unique()  # noqa: FBT003
+    distinct = text.filter(strange.fill_null(False)).unique()
     mapping = {value: json.dumps(value, ensure_ascii=False) for value in distinct}
     return text.replace(mapping)
 
@@ -56,7 +56,7 @@ def unquoted(text: pl.Series) -> pl.Series:
     strange = text.str.starts_with('"')
     if not strange.any():
         return text
-    distinct = text.filter(strange.fill_null(False)).unique()  # noqa: FBT003
+    distinct = text.filter(strange.fill_null(False)).unique()
     return text.replace({value: json.loads(value) for value in distinct})
 
 
@@ -117,15 +117,17 @@ def _or_null(text: pl.Series, null: pl.Series) -> pl.Series:
 
 def _split_null(text: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Split off the mark of a null among others; a null cell admits null alone."""
-    marked = text.str.ends_with(OR_NULL) & ~text.str.starts_with('"').fill_null(False)  # noqa: FBT003
+    marked = text.str.ends_with(OR_NULL) & ~text.str.starts_with('"').fill_null(False)
     marked |= text.str.ends_with('"' + OR_NULL)
     bare = pl.select(pl.when(marked).then(text.str.strip_suffix(OR_NULL)).otherwise(text)).to_series()
-    return bare, marked.fill_null(True)  # noqa: FBT003
+    return bare, marked.fill_null(True)
 
 
 def _intervals_to_text(cells: pl.Series) -> pl.Series:
     lo, hi = canonical_text(cells.struct.field("lo")), canonical_text(cells.struct.field("hi"))
-    interval = pl.select(pl.when(lo == hi).then(lo).otherwise(pl.concat_str(pl.lit("["), lo, pl.lit(", "), hi, pl.lit("]"))))
+    interval = pl.select(
+        pl.when(lo == hi).then(lo).otherwise(pl.concat_str(pl.lit("["), lo, pl.lit(", "), hi, pl.lit("]")))
+    )
     return _or_null(interval.to_series(), cells.struct.field("null")).alias(cells.name)
 
 
@@ -163,7 +165,7 @@ def _sets_from_text(text: pl.Series) -> pl.Series:
     ).to_series()
     if quotes.any():
         # Only sets with quoted members go through Python, and there are as many as there are distinct cells.
-        parts = {cell: _members(cell) for cell in inner.filter(quotes.fill_null(False)).unique()}  # noqa: FBT003
+        parts = {cell: _members(cell) for cell in inner.filter(quotes.fill_null(False)).unique()}
         members = pl.Series([parts.get(cell) for cell in inner], dtype=pl.List(pl.String))
         lists = pl.select(pl.when(quotes).then(members).otherwise(lists)).to_series()
     with_null = pl.select(

@@ -77,6 +77,29 @@ class ColumnProfile:
         of = ", one for each row" if self.unique and self.rows > 1 else f" in {self.rows:,} rows"
         return f"{kind}, {values}{of}, " + (f"{self.nulls:,} empty" if self.nulls else "none empty")
 
+    @property
+    def handling(self) -> str | None:
+        """How the values of a quasi column are published."""
+        if self.role is not Role.QUASI:
+            return None
+        if self.order and not self.zip:
+            return "its values are the steps of a known scale: published as steps next to each other"
+        return (
+            "published as sets of values"
+            if self.type in (Type.TEXT, Type.BOOLEAN) or self.zip
+            else "published as ranges"
+        )
+
+    @property
+    def obstacles(self) -> tuple[str, ...]:
+        """What keeps this from being the person column of a table that can be published."""
+        wrong = []
+        if self.distinct < self.rows - self.nulls:
+            wrong.append("values repeat, but a table to publish has one row for each person: keep the one that holds")
+        if self.nulls:
+            wrong.append(f"{self.nulls:,} rows have no person: fill the cells in or take the rows out")
+        return tuple(wrong)
+
     def proposed(self, role: Role, *reasons: str, decide: bool = False) -> ColumnProfile:
         """Return the column with this proposal."""
         return replace(self, role=role, reasons=reasons, decide=decide)
@@ -87,7 +110,7 @@ class Proposal:
     """The static guarantee to start with; ``reasons`` say in plain words what the numbers mean and why these."""
 
     k: int
-    l: int | None  # noqa: E741  (the config's own name)
+    l: int | None
     reasons: tuple[str, ...]
 
 
@@ -114,7 +137,7 @@ class Profile:
                 columns.append(replace(column, decide=False))
             else:
                 instead = f"chosen by you; the proposal was {column.role.value} ({'; '.join(column.reasons)})"
-                columns.append(column.proposed(role, instead, *(_obstacles(column) if role is Role.PERSON else ())))
+                columns.append(column.proposed(role, instead, *(column.obstacles if role is Role.PERSON else ())))
         return replace(self, columns=tuple(columns))
 
     @property
@@ -133,7 +156,7 @@ class Profile:
             )
             return Proposal(k, None, tuple(reasons))
         reach = {column.name: _reachable(column, k) for column in sensitive}
-        l = min(reach.values())  # noqa: E741
+        l = min(reach.values())
         least = ", ".join(repr(name) for name, reached in reach.items() if reached == l)
         if l < 2:
             reasons.append(
@@ -187,14 +210,14 @@ def _look(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
     values = cells.drop_nulls()
     if kind is Type.TEXT:
         values = canonical_text(values)
-    counts = values.value_counts(name="n")
+    counts = values.alias("value").value_counts(name="n")
     common = 0 if counts.is_empty() else int(counts["n"].to_numpy().max())
     whole = cells.dtype.is_integer()
     zipped = hints.says(name, hints.ZIP) is not None and (
         whole or (kind is Type.TEXT and bool(values.str.contains(r"\d").all()))
     )
     seen = ColumnProfile(name, kind, rows, counts.height, rows - len(values), common, whole=whole, zip=zipped)
-    return _look_at_text(seen, counts[name], counts["n"]) if kind is Type.TEXT and len(values) else seen
+    return _look_at_text(seen, counts["value"], counts["n"]) if kind is Type.TEXT and len(values) else seen
 
 
 def _look_at_text(seen: ColumnProfile, distinct: pl.Series, times: pl.Series) -> ColumnProfile:
@@ -319,17 +342,7 @@ def _as_person(column: ColumnProfile) -> ColumnProfile:
         why = "every value occurs once, none is empty, and its name speaks of an identity: whom the row is about"
         return column.proposed(Role.PERSON, why + "; never published")
     why = "by its name, whom the row is about; never published"
-    return column.proposed(Role.PERSON, why, *_obstacles(column), decide=True)
-
-
-def _obstacles(column: ColumnProfile) -> list[str]:
-    """Say what keeps a column from being a person column."""
-    wrong = []
-    if column.distinct < column.rows - column.nulls:
-        wrong.append("values repeat, but a table to publish has one row for each person: keep the one that holds")
-    if column.nulls:
-        wrong.append(f"{column.nulls:,} rows have no person: fill the cells in or take the rows out")
-    return wrong
+    return column.proposed(Role.PERSON, why, *column.obstacles, decide=True)
 
 
 def _money_as_sensitive(columns: list[ColumnProfile]) -> list[ColumnProfile]:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reveil.config import Config
 from reveil.errors import ConfigError
-from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.static import prepare_static
-from reveil.models.base import Model
 from reveil.release import Release, output_path
-from reveil.schema import Schema
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reveil.config import Config
+    from reveil.groupers.base import Grouper
+    from reveil.models.base import Model
+    from reveil.schema import Schema
 
 Stage = Callable[[str], None]
 

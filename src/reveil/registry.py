@@ -1,4 +1,4 @@
-"""Finds models, groupers, recoders and guarantees by entry point, the built-in ones too.
+"""Finds models, groupers, recoders, guarantees and measures by entry point, the built-in ones too.
 
 Another package adds one by declaring an entry point in the same group; nothing in Reveil lists names.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from reveil.errors import ConfigError
 
-GROUPS = ("models", "groupers", "recoders", "guarantees")
+GROUPS = ("models", "groupers", "recoders", "guarantees", "measures")
 
 
 @cache
@@ -21,7 +21,7 @@ def names(group: str) -> tuple[str, ...]:
     if not found:
         raise ConfigError(
             f"no {group} are registered",
-            hint="Reveil finds its parts through its installation: install it (make setup) instead of running a bare checkout.",
+            hint="Reveil finds its parts through its installation: run make setup.",
         )
     return found
 

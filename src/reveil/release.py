@@ -7,12 +7,14 @@ Boxes are kept once per distinct cell and groups as integers; rows are put toget
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
-from collections.abc import Callable, Mapping
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +23,14 @@ from reveil.errors import FileError, InputError, VerificationError
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import Form, from_text, to_text
 from reveil.snapshot import read_text_table, to_native
-from reveil.statistics import CodeArray
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from reveil.expressions import Expression
+    from reveil.queries import Count
+    from reveil.schema import Schema
+    from reveil.statistics import CodeArray
 
 SUFFIXES = (".csv", ".parquet")
 
@@ -88,6 +97,15 @@ class Release:
                 columns[name] = values(self.values[name])
         return pl.DataFrame(columns)
 
+    def count(self, expression: str | Expression, schema: Schema | None = None) -> Count:
+        """Count the records that satisfy an expression: an estimate, and bounds that hold whatever they are.
+
+        ``schema`` gives hierarchies and orders: without it, only published labels of a hierarchy have a meaning.
+        """
+        from reveil.queries import count
+
+        return count(self, expression, schema)
+
     def write(self, path: str | Path) -> Path:
         """Write table and manifest; either both are there afterwards or nothing has changed."""
         return self.write_checked(path, lambda _: None)
@@ -106,9 +124,10 @@ class Release:
             check(Release.read(draft))
             for file in (draft, manifest_path(draft)):
                 _settle(file)
-            # The manifest comes last: a table without a matching manifest is not a release.
-            os.replace(draft, target)  # noqa: PTH105
-            os.replace(manifest_path(draft), manifest_path(target))  # noqa: PTH105
+            with _undisturbed():
+                # The manifest comes last: a table without a matching manifest is not a release.
+                draft.replace(target)
+                manifest_path(draft).replace(manifest_path(target))
         return target
 
     @classmethod
@@ -127,7 +146,9 @@ class Release:
         try:
             return _assemble(_read_table(path), manifest)
         except (ValueError, KeyError, pl.exceptions.PolarsError):
-            raise FileError("this release cannot be read", file=path, hint="Its cells do not match its manifest.") from None
+            raise FileError(
+                "this release cannot be read", file=path, hint="Its cells do not match its manifest."
+            ) from None
 
 
 def output_path(path: str | Path) -> Path:
@@ -136,7 +157,9 @@ def output_path(path: str | Path) -> Path:
     if target.suffix.lower() not in SUFFIXES:
         raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
     if not target.parent.is_dir() or target.is_dir():
-        raise FileError("cannot write here", file=target, hint="The folder must exist and the name must not be a folder.")
+        raise FileError(
+            "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."
+        )
     if not os.access(target.parent, os.W_OK):
         raise FileError("cannot write here", file=target, hint="The folder is not writable for you.")
     return target
@@ -157,6 +180,19 @@ def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: 
     return inverse.astype(np.int32), first.astype(np.int32)
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ignore a keyboard interrupt while the two files are put in place: a moment later all is done anyway."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 def _settle(file: Path) -> None:
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
@@ -168,7 +204,9 @@ def _read_table(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError):
-        raise FileError("this Parquet file cannot be read", file=path, hint="It may be cut off; copy it again.") from None
+        raise FileError(
+            "this Parquet file cannot be read", file=path, hint="It may be cut off; copy it again."
+        ) from None
 
 
 def _assemble(table: pl.DataFrame, manifest: dict[str, Any]) -> Release:
@@ -186,7 +224,9 @@ def _assemble(table: pl.DataFrame, manifest: dict[str, Any]) -> Release:
             continue
         each = cells.unique(maintain_order=True)
         place = pl.DataFrame({"cell": each}).with_row_index("place")
-        index = table.select(cell=name).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)["place"]
+        index = table.select(cell=name).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)[
+            "place"
+        ]
         typed = from_text(each, form, dtype) if each.dtype == pl.String else each
         distinct[name] = (form, typed, index.to_numpy().astype(np.int32))
     classes, first = classes_of([index for _, _, index in distinct.values()], table.height)

@@ -77,7 +77,9 @@ class Column:
                 raise ConfigError(f"column {self.name!r}: bins must be a whole number from 2 up", column=self.name)
             if handled:
                 raise ConfigError(
-                    f"column {self.name!r} has bins and {handled[0]}", column=self.name, hint="Bins are for plain numbers."
+                    f"column {self.name!r} has bins and {handled[0]}",
+                    column=self.name,
+                    hint="Bins are for plain numbers.",
                 )
 
 
@@ -144,7 +146,7 @@ class Schema:
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         """Read the columns from a reveil.toml."""
-        from reveil.config import load_schema  # noqa: PLC0415  (the config knows the schema, not the other way round)
+        from reveil.config import load_schema
 
         return load_schema(path)
 
@@ -213,7 +215,8 @@ class Schema:
                 f"{_columns(extra)} not declared",
                 file=file,
                 column=extra[0],
-                hint="Give each a role under [columns] (quasi, sensitive, plain, identifier or person), such as\n  " + lines,
+                hint="Give each a role under [columns] (quasi, sensitive, plain, identifier or person), such as\n  "
+                + lines,
             )
         missing = [c.name for c in self.columns if c.name not in set(names)]
         if missing:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.kernels import segments
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 IntArray = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.int32]
@@ -64,6 +66,15 @@ class Histogram:
             distinct, summed = ascending[starts], np.add.reduceat(counts[order], starts) if len(keys) else counts
         indptr = np.searchsorted(distinct, np.arange(n_groups + 1) * domain).astype(np.int64)
         return cls(indptr, (distinct % max(domain, 1)).astype(np.int32), summed.astype(np.int64), domain)
+
+    @classmethod
+    def of_segments(
+        cls, codes: CodeArray, starts: IntArray, ends: IntArray, domain: int, scratch: CodeArray | None = None
+    ) -> Histogram:
+        """Count records that lie group by group. ``scratch``: an all-zero buffer to use, of at least ``domain``."""
+        room = np.zeros(domain, np.int32) if scratch is None else scratch
+        indptr, seen, counts = segments.histogram(codes, starts, ends, room)
+        return cls(indptr, seen, counts, domain)
 
     @classmethod
     def empty(cls, n_groups: int, domain: int) -> Histogram:
@@ -150,6 +161,14 @@ class Boxes:
     lo: CodeArray
     hi: CodeArray
     null: BoolArray
+
+    @classmethod
+    def of_segments(cls, rows: CodeArray, starts: IntArray, ends: IntArray, null_codes: Sequence[int]) -> Boxes:
+        """Return the boxes of rows that lie group by group."""
+        shape = (rows.shape[1], len(starts))
+        lo, hi, null = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, np.bool_)
+        segments.boxes(rows, starts, ends, np.array(null_codes, np.int32), lo, hi, null)
+        return cls(lo, hi, null)
 
     def merge(self, other: Boxes) -> Boxes:
         """Return the smallest boxes that hold both."""

@@ -7,12 +7,18 @@ never at a sensitive value. Suppressed records are not in the file, form no grou
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
-from reveil.codes import Codes
-from reveil.kernels import segments
-from reveil.models.base import Model
-from reveil.statistics import BoolArray, GroupStats, Histogram, Partition
+import numpy as np
+import numpy.typing as npt
+
+from reveil.statistics import BoolArray, Boxes, GroupStats, Histogram, Partition
+
+if TYPE_CHECKING:
+    from reveil.codes import Codes
+    from reveil.models.base import Model
+
+FloatArray = npt.NDArray[np.float64]
 
 
 def suppress_widest(codes: Codes, partition: Partition, model: Model, limit: int) -> Partition:
@@ -35,21 +41,19 @@ def suppress_widest(codes: Codes, partition: Partition, model: Model, limit: int
     return partition
 
 
-def _widths(codes: Codes, partition: Partition) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _widths(codes: Codes, partition: Partition) -> FloatArray:
     """Return the sum over attributes of each group's normalised width."""
     rows = codes.matrix()[partition.order]
-    starts, ends = partition.offsets[:-1], partition.offsets[1:]
-    shape = (rows.shape[1], partition.n_groups)
-    lo, hi, null = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, np.bool_)
-    # With null as an ordinary last code, its position counts as one step beyond the largest value.
-    segments.boxes(rows, starts, ends, np.full(shape[0], np.iinfo(np.int32).max, np.int32), lo, hi, null)
-    return np.sum([a.positions[hi[i]] - a.positions[lo[i]] for i, a in enumerate(codes.quasi)], axis=0)
+    # Null as an ordinary last code: its position counts as one step beyond the largest value.
+    no_null = [np.iinfo(np.int32).max] * len(codes.quasi)
+    boxes = Boxes.of_segments(rows, partition.offsets[:-1], partition.offsets[1:], no_null)
+    widths = [a.positions[boxes.hi[i]] - a.positions[boxes.lo[i]] for i, a in enumerate(codes.quasi)]
+    return np.asarray(np.sum(widths, axis=0), np.float64)
 
 
 def _statistics(codes: Codes, partition: Partition) -> GroupStats:
     starts, ends = partition.offsets[:-1], partition.offsets[1:]
     histograms = {
-        a.name: Histogram(*segments.histogram(a.codes[partition.order], starts, ends, np.zeros(a.domain, np.int32)), a.domain)
-        for a in codes.sensitive
+        a.name: Histogram.of_segments(a.codes[partition.order], starts, ends, a.domain) for a in codes.sensitive
     }
     return GroupStats(partition.sizes, histograms, codes.references(partition.order))

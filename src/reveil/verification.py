@@ -15,9 +15,8 @@ a verdict on the finer ones holds for what the reader sees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +25,16 @@ import polars as pl
 from reveil.assignment import Candidates, assignable
 from reveil.codes import Attribute, Codes, Kind, encode
 from reveil.errors import VerificationError
-from reveil.models.base import Model
 from reveil.notation import Form, split_label
-from reveil.release import Cells, Release
 from reveil.schema import Role
-from reveil.snapshot import Snapshot
 from reveil.statistics import BoolArray, CodeArray, GroupStats, Histogram, Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.models.base import Model
+    from reveil.release import Cells, Release
+    from reveil.snapshot import Snapshot
 
 IntArray = npt.NDArray[np.int64]
 
@@ -78,7 +81,9 @@ def verify(
     _check_shape(release, snapshot)
     achieved = check_groups(release, model, _published_values(release, snapshot, codes, placement))
     if achieved != release.manifest["achieved"]:
-        raise VerificationError("the manifest claims another level than the table has", hint=f"The table has {achieved}.")
+        raise VerificationError(
+            "the manifest claims another level than the table has", hint=f"The table has {achieved}."
+        )
     admitted = {a.name: admitted_codes(release.cells[a.name], a) for a in codes.quasi}
     if placement is None:
         _check_assignment(release, snapshot, codes, admitted)
@@ -95,7 +100,7 @@ def check_groups(release: Release, model: Model, values: Mapping[str, tuple[Code
             worst = int(np.flatnonzero(~verdict)[0])
             raise VerificationError(
                 f"the group {describe_class(release, worst)} does not satisfy {part!r}",
-                hint=f"{int((~verdict).sum()):,} of {stats.n_groups:,} groups fail: {part.sentence()}. Do not publish this table.",
+                hint=f"{int((~verdict).sum()):,} of {stats.n_groups:,} groups fail ({part.sentence()}).",
             )
     return model.achieved(stats)
 
@@ -142,8 +147,9 @@ def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
             raise VerificationError(
                 f"column {attribute.name!r} has labels that its hierarchy does not", column=attribute.name
             )
-        lo = np.where(node < 0, 1, taxonomy.lo[node]).astype(np.int32)
-        return Admitted(lo, np.where(node < 0, 0, taxonomy.hi[node]).astype(np.int32), null.to_numpy(), None, size)
+        first = np.where(node < 0, 1, taxonomy.lo[node]).astype(np.int32)
+        last = np.where(node < 0, 0, taxonomy.hi[node]).astype(np.int32)
+        return Admitted(first, last, null.to_numpy(), None, size)
     return _admitted_sets(cells, attribute)
 
 
@@ -153,7 +159,9 @@ def _admitted_sets(cells: Cells, attribute: Attribute) -> Admitted:
     domain = pl.DataFrame({"value": attribute.domain, "code": np.arange(size)})
     known = members.drop_nulls("value").join(domain, on="value", how="left")
     if known["code"].null_count():
-        raise VerificationError(f"column {attribute.name!r} has values that the snapshot does not", column=attribute.name)
+        raise VerificationError(
+            f"column {attribute.name!r} has values that the snapshot does not", column=attribute.name
+        )
     cell, code = known["cell"].to_numpy(), known["code"].to_numpy()
     lo, hi = np.full(len(cells.distinct), size, np.int32), np.full(len(cells.distinct), -1, np.int32)
     np.minimum.at(lo, cell, code.astype(np.int32))
@@ -167,7 +175,9 @@ def _check_shape(release: Release, snapshot: Snapshot) -> None:
     published = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
     expected = tuple(name for name in snapshot.frame.columns if snapshot.schema[name].role in published)
     if release.columns != expected:
-        raise VerificationError("the published columns are not those of the schema", hint=f"Expected {', '.join(expected)}.")
+        raise VerificationError(
+            "the published columns are not those of the schema", hint=f"Expected {', '.join(expected)}."
+        )
     manifest = release.manifest
     rows = len(release.classes)
     if rows != manifest["rows"] or rows + manifest["suppressed"] != snapshot.frame.height:
@@ -197,7 +207,9 @@ def _published_values(
 def _codes_like(published: pl.Series, raw: pl.Series, codes: CodeArray) -> CodeArray:
     """Give published values the codes that the same values have in the snapshot."""
     known = pl.DataFrame({"value": raw, "code": codes}).unique("value")
-    joined = pl.DataFrame({"value": published}).join(known, on="value", how="left", maintain_order="left", nulls_equal=True)
+    joined = pl.DataFrame({"value": published}).join(
+        known, on="value", how="left", maintain_order="left", nulls_equal=True
+    )
     if joined["code"].null_count():
         raise VerificationError(
             f"column {published.name!r} has published values that the snapshot does not have", column=published.name
@@ -230,9 +242,7 @@ def _check_rows(
             raise VerificationError(f"column {name!r} was altered", column=name)
 
 
-def _check_assignment(
-    release: Release, snapshot: Snapshot, codes: Codes, admitted: Mapping[str, Admitted]
-) -> None:
+def _check_assignment(release: Release, snapshot: Snapshot, codes: Codes, admitted: Mapping[str, Admitted]) -> None:
     """Search an assignment of all published rows to records; any will do."""
     record_values, row_values = _joint_values(snapshot, release)
     points = np.stack([a.codes for a in codes.quasi], axis=1)

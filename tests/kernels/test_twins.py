@@ -1,5 +1,7 @@
 """Each compiled kernel against its plain twin."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,7 +34,19 @@ def test_propose(codes, seed, least):
     scratch = np.zeros(3001, np.int32)
     lo, hi = np.array([min(codes)], np.int32), np.array([max(codes)], np.int32)
     cuts.propose(
-        rows, starts, ends, attribute, lo, hi, boundary, _next_lower(boundary), np.zeros(1, np.int64), least, scratch, cut, left
+        rows,
+        starts,
+        ends,
+        attribute,
+        lo,
+        hi,
+        boundary,
+        _next_lower(boundary),
+        np.zeros(1, np.int64),
+        least,
+        scratch,
+        cut,
+        left,
     )
     assert (cut[0], left[0]) == plain_cuts.propose(codes, depths, least)
     assert not scratch.any()
@@ -61,7 +75,9 @@ def test_partition_permutes_whole_records(codes, pivot):
     rows = np.array([[c, 100 + i] for i, c in enumerate(codes)], np.int32)
     values = np.array([[200 + i] for i in range(len(codes))], np.int32)
     index = np.arange(len(codes), dtype=np.int32)
-    cuts.partition(rows, values, index, np.array([0]), np.array([len(codes)]), np.array([0]), np.array([pivot], np.int32))
+    cuts.partition(
+        rows, values, index, np.array([0]), np.array([len(codes)]), np.array([0]), np.array([pivot], np.int32)
+    )
     side = np.sign(rows[:, 0] - pivot)
     assert (np.diff(side) >= 0).all()
     assert sorted(index.tolist()) == list(range(len(codes)))
@@ -78,10 +94,7 @@ def test_segments(groups):
     starts = ends - [len(g) for g in groups]
     scratch = np.zeros(13, np.int32)
     indptr, seen, counts = segments.histogram(codes, starts, ends, scratch)
-    found = [
-        list(zip(seen[a:b].tolist(), counts[a:b].tolist(), strict=True))
-        for a, b in zip(indptr[:-1], indptr[1:], strict=True)
-    ]
+    found = [list(zip(seen[a:b].tolist(), counts[a:b].tolist(), strict=True)) for a, b in pairwise(indptr)]
     assert found == plain_segments.histogram(codes.tolist(), starts, ends)
     assert not scratch.any()
     shape = (1, len(groups))

@@ -9,12 +9,15 @@ from importlib import import_module
 
 import click
 
+from reveil.cli import interrupts
 from reveil.errors import ReveilError
 
 COMMANDS = {
     "demo": "Publish a made-up hospital's table and see what comes out.",
     "init": "Look at a table, propose what its columns are, and write a config.",
+    "measure": "Measure what a release leaves of the table it was made from.",
     "publish": "Publish a table as the config says, verified before it is in place.",
+    "query": "Count the records of a release that satisfy an expression.",
     "verify": "Check a release against the snapshot it came from.",
 }
 
@@ -58,6 +61,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and end with the right exit code, never with a traceback."""
+    interrupts.install()
     try:
         code = cli.main(standalone_mode=False)
     except ReveilError as error:
@@ -80,6 +84,8 @@ def main() -> None:
         if os.environ.get("REVEIL_DEBUG"):
             traceback.print_exception(error)
         else:
-            click.echo("  Nothing was published. REVEIL_DEBUG=1 shows where; what it prints may contain cells.", err=True)
+            click.echo(
+                "  Nothing was published. REVEIL_DEBUG=1 shows where; what it prints may contain cells.", err=True
+            )
         code = 2
     sys.exit(code)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
+
+from reveil.cli import interrupts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PATIENCE = 2.0  # seconds without a word
 
@@ -31,6 +36,7 @@ class Console:
 
     def stage(self, name: str) -> None:
         """Note what is being done now; shown when it takes long."""
+        interrupts.check()
         self._now = name
 
     @contextmanager

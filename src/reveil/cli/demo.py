@@ -42,7 +42,9 @@ def command(out: str, quiet: bool) -> None:
         except OSError:
             raise FileError("cannot make this folder", file=folder, hint="Choose another with --out.") from None
         console.stage("making up a hospital")
-        raw_path, config_path, release_path = (folder / name for name in ("january.csv", "reveil.toml", "published.csv"))
+        raw_path, config_path, release_path = (
+            folder / name for name in ("january.csv", "reveil.toml", "published.csv")
+        )
         raw = hospital.month(PATIENTS, seed=1)
         raw.write_csv(raw_path)
         config_path.write_text(hospital.config(), encoding="utf-8")
@@ -55,9 +57,9 @@ def command(out: str, quiet: bool) -> None:
     sizes = release.text.group_by(quasi).len()["len"]
     manifest = release.manifest
     lines = [
-        f"A hospital's extract of January: {raw.height:,} patients. {', '.join(quasi)} are known to others,",
-        f"diagnosis is not. Names are left out, and still {unique:,} patients ({unique / raw.height:.0%}) are the only one with",
-        "their combination: whoever knows them finds their diagnosis.",
+        f"A hospital's extract of January: {raw.height:,} patients. Others may know {', '.join(quasi)} of",
+        f"somebody; the diagnosis is nobody's business. Names are left out, and still {unique:,} patients",
+        f"({unique / raw.height:.1%}) are the only one with their combination: who knows it reads their diagnosis.",
         "",
         *_rows(raw.select(release.columns).head(SHOWN)),
         "",
@@ -65,8 +67,7 @@ def command(out: str, quiet: bool) -> None:
         "",
         *_rows(release.text.head(SHOWN)),
         "",
-        f"{manifest['rows']:,} rows in {manifest['groups']:,} groups of {sizes.min()} to {sizes.max()} patients, "
-        f"{manifest['suppressed']} suppressed. Nobody is alone.",
+        f"{manifest['rows']:,} rows in {manifest['groups']:,} groups of {sizes.min()!s} to {sizes.max()!s} patients.",
         manifest["claim"],
         "Checked from the written file by code that shares nothing with the publisher: every group is valid,",
         "every patient is inside their box, none is lost or altered.",
@@ -81,7 +82,9 @@ def _rows(frame: pl.DataFrame) -> list[str]:
     """Lay a few rows out in columns."""
     cells = [frame.columns, *([("" if v is None else str(v)) for v in row] for row in frame.rows())]
     widths = [min(max(len(row[i]) for row in cells), 26) for i in range(len(frame.columns))]
-    return ["  " + "  ".join(_fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return [
+        "  " + "  ".join(_fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+    ]
 
 
 def _fit(cell: str, width: int) -> str:

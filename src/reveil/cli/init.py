@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reveil.cli import interrupts
 from reveil.cli.console import Console, quiet_option
 from reveil.errors import DataError, FileError, InputError
 from reveil.schema import Role, Type, toml_key
@@ -59,6 +60,7 @@ def command(data: str, yes: bool, out: str, quiet: bool) -> None:
         console.announce_compilation()
         found = profile(data)
     if not yes:
+        interrupts.rearm()
         found = _ask(found)
     _check(found)
     _write(target, config_text(found))
@@ -102,7 +104,7 @@ def _column_lines(found: Profile) -> Iterator[str]:
     for column in found.columns:
         yield ""
         yield from _comment(("PLEASE DECIDE. " if column.decide else "") + _sentence(column.facts))
-        yield from _comment(" ".join(_sentence(reason) for reason in (*column.reasons, *column.notes)))
+        yield from _comment(" ".join(map(_sentence, _remarks(column))))
         key = _key(column.name)
         settings = {"role": _text(column.role.value), **_handling(column)}
         if len(settings) == 1:
@@ -110,6 +112,10 @@ def _column_lines(found: Profile) -> Iterator[str]:
         else:
             yield f"{key} = {{ {', '.join(f'{name} = {value}' for name, value in settings.items())} }}"
         yield from _suggestions(column, key)
+
+
+def _remarks(column: ColumnProfile) -> list[str]:
+    return [*column.reasons, *([column.handling] if column.handling else []), *column.notes]
 
 
 def _handling(column: ColumnProfile) -> dict[str, str]:
@@ -128,16 +134,15 @@ def _suggestions(column: ColumnProfile, key: str) -> Iterator[str]:
     role = column.role
     if role is Role.QUASI and column.zip:
         yield from _comment(
-            "Text, so that leading zeros stay. Published as sets; to publish shortened codes instead, write a file "
-            "with a line like 44101;4410*;441*;* for each code, and:"
+            "Text, so that leading zeros stay. To publish shortened codes, write a file with a line like "
+            "44101;4410*;441*;* for each code, and:"
         )
         yield f'# {key} = {{ role = "quasi", type = "text", hierarchy = "zip.csv" }}'
     elif role is Role.QUASI and column.order:
-        yield from _comment("Published as steps of this order, least first. Add steps that later tables may have.")
+        yield from _comment("Least first. Add the steps that later tables may have.")
     elif role is Role.QUASI and column.type is Type.TEXT and column.distinct > _MANY_TEXTS:
         yield from _comment(
-            "Published as sets of values. To publish broader terms instead, write a file with a line like "
-            "value;broader;broadest;* for each value, and:"
+            "To publish broader terms, write a file with a line like value;broader;broadest;* for each value, and:"
         )
         yield f'# {key} = {{ role = "quasi", hierarchy = "FILE.csv" }}'
     elif role is Role.SENSITIVE and column.order:
@@ -187,8 +192,8 @@ def _ask(found: Profile) -> Profile:
             column = next(c for c in found.columns if c.name == name)
             _tell("")
             _tell(click.style(f"{number} of {len(found.columns)}: {_shown(name)}", bold=True) + f"  ({column.facts})")
-            for reason in (*column.reasons, *column.notes):
-                _tell(f"  {_sentence(reason)}")
+            for remark in _remarks(column):
+                _tell(f"  {_shown(_sentence(remark))}")
             if column.decide:
                 _tell("  This is a guess: please decide.")
             role = _ask_role(column.role)
@@ -274,18 +279,20 @@ def _summary(found: Profile, data: str, target: Path) -> str:
     width = max(map(len, names))
     lines = [f"wrote {target}", ""]
     for name, column in zip(names, found.columns, strict=True):
-        lines.append(f"  {name:<{width}}  {column.role.value:<10}" + ("  please decide" if column.decide else ""))
+        lines.append(f"  {name:<{width}}  {column.role:<10}" + ("  please decide" if column.decide else ""))
     proposal = found.guarantee
     lines += ["", f"  static, k = {proposal.k}" + ("" if proposal.l is None else f", l = {proposal.l}")]
     if not found.names(Role.SENSITIVE):
-        lines.append("  no sensitive column was found: only k is asked for")
-    release = found.path.with_name(f"{found.path.stem}.release.csv")
+        lines.append("  no column is sensitive: only k is asked for")
     lines += [
-        "",
-        "Read the config, then:",
-        f"  {shlex.join(['reveil', 'publish', data, '-c', str(target), '-o', str(release)])}",
+        f"  {_shown(column.name)}: {_shown(obstacle)}"
+        for column in found.columns
+        if column.role is Role.PERSON
+        for obstacle in column.obstacles
     ]
-    return "\n".join(lines)
+    release = target.with_name(f"{found.path.stem}.release.csv")
+    words = shlex.join(["reveil", "publish", data, "-c", str(target), "-o", str(release)])
+    return "\n".join([line.rstrip() for line in lines] + ["", "Read the config, then:", f"  {words}"])
 
 
 def _comment(text: str) -> Iterator[str]:

@@ -7,19 +7,23 @@ So ``age != 30`` leaves out who has no age, and ``not age = 30`` does not.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from reveil.errors import ExpressionError, shown
 from reveil.expressions.positions import FIRST, LAST, Span, beginning, is_line, stretch
 from reveil.expressions.syntax import Compare, Expression, IsNull, Leaf, OneOf, Within, Word, fold
-from reveil.hierarchy import Taxonomy
-from reveil.schema import Schema
 from reveil.snapshot import type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.hierarchy import Taxonomy
+    from reveil.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,9 @@ class _Binder:
             return self._joined([self._equal(value) for value in leaf.values], negated=leaf.negated)
         if isinstance(leaf, Compare) and leaf.operator in ("=", "!="):
             return self._joined([self._equal(leaf.value)], negated=leaf.operator == "!=")
-        return self._ordered(leaf)
+        if isinstance(leaf, Compare | Within):
+            return self._ordered(leaf)
+        raise TypeError(leaf)
 
     def _joined(self, tests: list[Between | Among], *, negated: bool) -> Test:
         """Join the tests of single values; on one column they are of one kind."""
@@ -189,7 +195,7 @@ class _Binder:
         return Between(spans)
 
     def _node(self, value: Word, text: str, taxonomy: Taxonomy) -> Between | Among:
-        """A label means all the leaves under it; a beginning that is itself a label (``441*``) means that label."""
+        """Take a label as all the leaves under it; a beginning that is itself a label (``441*``) is that label."""
         node = taxonomy.node_of_label.get(text + "*" * value.beginning)
         if node is not None:
             return Among(frozenset(taxonomy.leaves[taxonomy.lo[node] : taxonomy.hi[node] + 1]))
@@ -231,13 +237,13 @@ class _Binder:
             raise self.expression.error(f"column {field.name!r} has no order", leaf.position, remedy)
         if isinstance(leaf, Compare):
             at = self._stretch(leaf.value)
-            start, end = {
+            first, last = {
                 "<": (FIRST, at.start),
                 "<=": (FIRST, at.end),
                 ">": (at.end, LAST),
                 ">=": (at.start, LAST),
             }[leaf.operator]
-            return self._in_spans([Span(start, end)])
+            return self._in_spans([Span(first, last)])
         lo, hi = self._stretch(leaf.lo), self._stretch(leaf.hi)
         if hi.start < lo.start:
             raise self._upside_down(leaf)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from reveil.expressions.binding import Among, Between, Missing, Test, bind, fields_of
 from reveil.expressions.positions import Cut, on_line
 from reveil.expressions.syntax import Expression, Leaf, fold, parse
-from reveil.schema import Schema
 from reveil.snapshot import canonical_text
+
+if TYPE_CHECKING:
+    from reveil.schema import Schema
 
 _LINES: dict[bool, tuple[type[pl.DataType], int]] = {True: (pl.Int64, 2**63), False: (pl.Int128, 2**127)}
 

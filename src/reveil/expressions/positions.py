@@ -108,7 +108,7 @@ def _number(text: str, dtype: pl.DataType) -> Span | None:
                 value = float(np.float32(value))  # 0.1 means the 0.1 of this column
         return Span(Cut(value), Cut(value, after=True))
     scale = dtype.scale if isinstance(dtype, pl.Decimal) else 0
-    return _steps(Fraction(text) * 10 ** (scale or 0))
+    return _steps(Fraction(text) * 10**scale)
 
 
 def _steps(exact: Fraction) -> Span:
@@ -127,7 +127,7 @@ def _time(text: str) -> Span:
 
 def _moment(text: str, dtype: pl.Datetime) -> Span | None:
     zone = None if dtype.time_zone is None else ZoneInfo(dtype.time_zone)
-    ticks = _TICKS[dtype.time_unit or "us"]
+    ticks = _TICKS[dtype.time_unit]
     if _DATE.fullmatch(text):
         day = dt.datetime.fromisoformat(text)
         ends = (_since_epoch(moment, zone) * ticks for moment in (day, day + dt.timedelta(days=1)))

@@ -19,14 +19,17 @@ beginning: ``4410*``, ``'New Y'*``. Keywords are read in any case.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeAlias, TypeVar
 
 from reveil.errors import ExpressionError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 DEEPEST = 100  # nested parentheses and nots; beyond it nobody has written the expression by hand
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+L = TypeVar("L")
 T = TypeVar("T")
 
 
@@ -40,20 +43,25 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
-    """``column operator value``."""
+class Leaf:
+    """A question about one column."""
 
     column: Word
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Leaf):
+    """``column operator value``."""
+
     operator: str
     position: int
     value: Word
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class Within(Leaf):
     """``column in [lo, hi]``."""
 
-    column: Word
     lo: Word
     hi: Word
     position: int
@@ -61,45 +69,43 @@ class Within:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Leaf):
     """``column in {a, b}``."""
 
-    column: Word
     values: tuple[Word, ...]
     negated: bool
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull:
+class IsNull(Leaf):
     """``column is null``."""
 
-    column: Word
     negated: bool
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class And(Generic[L]):
     """All of the parts."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[Tree[L], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(Generic[L]):
     """At least one of the parts."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[Tree[L], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(Generic[L]):
     """Not the part. Plain complement: what does not satisfy the part satisfies this, null or not."""
 
-    part: Node
+    part: Tree[L]
 
 
-Leaf = Compare | Within | OneOf | IsNull
-Node = Leaf | And | Or | Not
+Tree: TypeAlias = L | And[L] | Or[L] | Not[L]
+Node: TypeAlias = Tree[Leaf]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +121,8 @@ class Expression:
 
 
 def fold(
-    node: Node,
-    leaf: Callable[[Leaf], T],
+    node: Tree[L],
+    leaf: Callable[[L], T],
     every: Callable[[list[T]], T],
     some: Callable[[list[T]], T],
     opposite: Callable[[T], T],
@@ -288,7 +294,9 @@ class _Parser:
     def column(self) -> Word:
         token = self.next
         if token.kind not in ("word", "quoted") or token.is_keyword("and", "or", "in", "is", "null"):
-            self.fail("expected a column here", hint="Put a column named like a keyword in backticks: `in`.")
+            self.fail(
+                "expected a column here", hint=_if_keyword(token, "Put a column of this name in backticks: `in`.")
+            )
         self.take()
         return Word(token.text, token.position)
 
@@ -317,7 +325,7 @@ class _Parser:
     def value(self) -> Word:
         token = self.next
         if token.kind not in ("word", "quoted") or token.is_keyword("and", "or", "not"):
-            self.fail("expected a value here", hint="Put a value named like a keyword in quotes: 'and'.")
+            self.fail("expected a value here", hint=_if_keyword(token, "If this word is the value, put it in quotes."))
         if token.is_keyword("null"):
             self.fail("nothing is equal to null", hint="Write: is null. If null is a text, put it in quotes.")
         self.take()
@@ -328,6 +336,10 @@ class _Parser:
             place = _Token("word", "", token.position + star)
             self.fail("a star stands at the end only", place, hint="If the star belongs to the text, put it in quotes.")
         return Word(token.text.removesuffix("*"), token.position, star >= 0)
+
+
+def _if_keyword(token: _Token, hint: str) -> str | None:
+    return hint if token.kind == "word" else None
 
 
 def _error(text: str, message: str, position: int, hint: str | None) -> ExpressionError:

@@ -7,15 +7,17 @@ To add one: a file in this folder, a line under ``[project.entry-points."reveil.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from reveil import registry
-from reveil.codes import Codes
 from reveil.errors import ConfigError, InfeasibleError
-from reveil.models.base import Model
 from reveil.statistics import GroupStats, Histogram, Partition
+
+if TYPE_CHECKING:
+    from reveil.codes import Codes
+    from reveil.models.base import Model
 
 
 class Grouper(ABC):
@@ -66,7 +68,7 @@ def check_feasible(codes: Codes, model: Model) -> None:
         if not part.verdict(whole)[0]:
             raise InfeasibleError(
                 f"the whole table does not satisfy {part!r} ({part.sentence()})",
-                hint=f"All {codes.n:,} records together reach {_level(part.achieved(whole))}. Ask for less, or publish more records.",
+                hint=f"All {codes.n:,} records together reach {_level(part.achieved(whole))}. Ask for less than that.",
             )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +14,13 @@ import numpy.typing as npt
 from reveil.codes import Codes, Kind
 from reveil.errors import ConfigError
 from reveil.groupers.base import Grouper
-from reveil.kernels import cuts, segments
-from reveil.models.base import Model
+from reveil.kernels import cuts
 from reveil.statistics import BoolArray, CodeArray, GroupStats, Histogram, IntArray, Partition, Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reveil.models.base import Model
 
 FloatArray = npt.NDArray[np.float64]
 Cut = Literal["strict", "relaxed"]
@@ -185,7 +188,16 @@ class _Grower:
             if which.any():
                 c, n = cut[which], left[which]
                 kernel(
-                    forest.rows, starts[which], ends[which], attribute[which], lo[which], hi[which], *more, self.scratch, c, n
+                    forest.rows,
+                    starts[which],
+                    ends[which],
+                    attribute[which],
+                    lo[which],
+                    hi[which],
+                    *more,
+                    self.scratch,
+                    c,
+                    n,
                 )
                 cut[which], left[which] = c, n
 
@@ -220,11 +232,12 @@ class _Grower:
 
     def _histograms(self, starts: IntArray, ends: IntArray) -> dict[str, Histogram]:
         return {
-            attribute.name: Histogram(
-                *segments.histogram(self.forest.values[:, s], starts, ends, self.scratch), attribute.domain
-            )
-            for s, attribute in enumerate(self.forest.codes.sensitive)
+            attribute.name: self._histogram(s, starts, ends) for s, attribute in enumerate(self.forest.codes.sensitive)
         }
+
+    def _histogram(self, s: int, starts: IntArray, ends: IntArray) -> Histogram:
+        domain = self.forest.codes.sensitive[s].domain
+        return Histogram.of_segments(self.forest.values[:, s], starts, ends, domain, self.scratch)
 
     def _preference(self, starts: IntArray, ends: IntArray, lo: CodeArray, hi: CodeArray) -> IntArray:
         """Return the attributes of each node, the best to cut first."""
@@ -250,14 +263,14 @@ class _Grower:
                 s, m, e = starts[has], starts[has] + left[has], ends[has]
                 self._split(s, e, attribute[has], cut[has])
                 gains[has, a] = self._bits(s, e) - self._bits(s, m) - self._bits(m, e)
-        return gains / (ends - starts)[:, None]
+        return np.asarray(gains / (ends - starts)[:, None], np.float64)
 
     def _bits(self, starts: IntArray, ends: IntArray) -> FloatArray:
         """Return size times entropy of the first sensitive attribute."""
-        domain = self.forest.codes.sensitive[0].domain
-        own = Histogram(*segments.histogram(self.forest.values[:, 0], starts, ends, self.scratch), domain)
+        own = self._histogram(0, starts, ends)
         sizes = (ends - starts).astype(np.float64)
-        return sizes * np.log2(sizes) - own.reduce(np.add, own.counts * np.log2(own.counts)).astype(np.float64)
+        own_bits = own.reduce(np.add, own.counts * np.log2(own.counts)).astype(np.float64)
+        return np.asarray(sizes * np.log2(sizes) - own_bits, np.float64)
 
 
 def _next_lower(depths: CodeArray) -> CodeArray:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-
-from reveil.codes import Codes
 from reveil.errors import ConfigError
-from reveil.groupers.base import Grouper
-from reveil.models.base import Model
-from reveil.release import Release
-from reveil.schema import Schema
-from reveil.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from reveil.codes import Codes
+    from reveil.groupers.base import Grouper
+    from reveil.models.base import Model
+    from reveil.release import Release
+    from reveil.schema import Schema
+    from reveil.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

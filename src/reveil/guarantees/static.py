@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
 import polars as pl
 
 from reveil.codes import Codes, encode
@@ -26,12 +25,16 @@ from reveil.notation import Form
 from reveil.recoders.boxes import FORMS, BoxRecoder, Recoded
 from reveil.release import Release, dtype_name
 from reveil.schema import Role, Schema
-from reveil.snapshot import Snapshot
 from reveil.suppression import suppress_widest
 from reveil.verification import class_statistics
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from reveil.snapshot import Snapshot
+
 ASSUMES = (
-    "This release is judged alone: nothing is said about what it reveals together with other releases of the same people.",
+    "This release is judged alone: nothing is said about what it reveals together with others about the same people.",
     "Each person has at most one record in the table.",
     "What others may know of a person is declared as quasi; columns declared plain link nobody.",
 )
@@ -53,7 +56,7 @@ class Static(Guarantee):
     kind: ClassVar[str] = "static"
 
     k: int | None = None
-    l: float | None = None  # noqa: E741  (the config's own name)
+    l: float | None = None
     diversity: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
     c: float | None = None
     t: float | Mapping[str, float] | None = None
@@ -84,19 +87,23 @@ class Static(Guarantee):
             raise ConfigError("the static guarantee asks for nothing", hint="Set k, l or t under [guarantee].")
         return reduce(lambda one, other: one & other, parts)
 
-    def _diversity(self, l: float) -> Model:  # noqa: E741
+    def _diversity(self, l: float) -> Model:
         if self.diversity == "recursive":
             if self.c is None:
                 raise ConfigError("recursive diversity needs c", hint="Add c = 3.0 under [guarantee].")
             return RecursiveDiversity(c=self.c, l=l)  # type: ignore[arg-type]  # judged by the model
         if self.c is not None:
             raise ConfigError(f"{self.diversity} diversity has no c", hint='c belongs to diversity = "recursive".')
-        kinds = {"distinct": DistinctDiversity, "frequency": FrequencyDiversity, "entropy": EntropyDiversity}
+        kinds: dict[str, Callable[..., Model]] = {
+            "distinct": DistinctDiversity,
+            "frequency": FrequencyDiversity,
+            "entropy": EntropyDiversity,
+        }
         if self.diversity not in kinds:
             raise ConfigError(
                 f"unknown diversity {self.diversity!r}", hint=f"Known: {', '.join([*kinds, 'recursive'])}."
             )
-        return kinds[self.diversity](l)  # type: ignore[arg-type]  # judged by the model
+        return kinds[self.diversity](l)
 
     def check(self, schema: Schema, method: Grouper) -> None:
         """Refuse, before any data is read, what cannot work."""

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
-
-F = TypeVar("F", bound=Callable[..., Any])
+from typing import TYPE_CHECKING, Any
 
 
 def _cache_folder() -> str:
     """Return a folder that can be written: the user's cache, or a temporary one where there is no home."""
-    wanted = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "reveil" / "kernels"  # noqa: PTH111
+    wanted = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "reveil" / "kernels"
     try:
         wanted.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):
@@ -32,18 +29,21 @@ os.environ.setdefault("NUMBA_CACHE_DIR", _cache_folder())
 
 import numba  # noqa: E402  (reads NUMBA_CACHE_DIR when imported)
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def kernel(function: F) -> F:
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function in nopython mode, without the GIL, cached on disk."""
-    compiled: F = numba.njit(cache=True, nogil=True)(function)
+    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
     return compiled
 
 
 def on_compile(announce: Callable[[], None]) -> None:
     """Call ``announce`` once, before the first kernel that is not in the cache is compiled."""
-    from numba.core import event  # noqa: PLC0415
+    from numba.core import event
 
-    class Once(event.Listener):  # type: ignore[misc]
+    class Once(event.Listener):
         told = False
 
         def on_start(self, event: Any) -> None:  # noqa: ARG002

@@ -19,9 +19,7 @@ _START, _PLAIN, _QUOTED, _CLOSED = 0, 1, 2, 3
 
 
 @kernel
-def scan(  # noqa: PLR0912, PLR0915  (a state machine; a call per byte would cost more than the branches)
-    data: npt.NDArray[np.uint8], delimiter: int, lines: npt.NDArray[np.int64]
-) -> Scan:
+def scan(data: npt.NDArray[np.uint8], delimiter: int, lines: npt.NDArray[np.int64]) -> Scan:
     """Return (kind, line, cells, columns, records, folds).
 
     ``lines`` receives the line on which each record after the header starts, as far as it is long enough; pass

@@ -16,7 +16,7 @@ SPARSE = 8
 
 
 @kernel
-def spans(rows, starts, ends, lo, hi):  # type: ignore[no-untyped-def]
+def spans(rows, starts, ends, lo, hi):
     """Smallest and largest code of each attribute in each node."""
     width = rows.shape[1]
     for p in range(starts.shape[0]):
@@ -33,7 +33,7 @@ def spans(rows, starts, ends, lo, hi):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def propose(rows, starts, ends, attribute, lo, hi, boundary, lower, offset, least, scratch, cut, left):  # type: ignore[no-untyped-def]
+def propose(rows, starts, ends, attribute, lo, hi, boundary, lower, offset, least, scratch, cut, left):
     """Find the best cut of each node along its attribute: codes up to ``cut`` go left, ``left`` of them.
 
     Cuts that leave fewer than ``least`` records on a side are not considered. Of the others, those at the
@@ -83,7 +83,7 @@ def propose(rows, starts, ends, attribute, lo, hi, boundary, lower, offset, leas
 
 
 @kernel
-def medians(rows, starts, ends, attribute, lo, hi, scratch, cut, left):  # type: ignore[no-untyped-def]
+def medians(rows, starts, ends, attribute, lo, hi, scratch, cut, left):
     """Find the relaxed cut: the code in the middle, whose records are split so that the halves are equal."""
     for p in range(starts.shape[0]):
         start, end, a = starts[p], ends[p], attribute[p]
@@ -108,7 +108,7 @@ def medians(rows, starts, ends, attribute, lo, hi, scratch, cut, left):  # type:
 
 
 @kernel
-def partition(rows, values, index, starts, ends, attribute, cut):  # type: ignore[no-untyped-def]
+def partition(rows, values, index, starts, ends, attribute, cut):
     """Permute each node so that codes below ``cut`` come first, then the equal ones, then the rest."""
     for p in range(starts.shape[0]):
         a, pivot = attribute[p], cut[p]
@@ -128,7 +128,7 @@ def partition(rows, values, index, starts, ends, attribute, cut):  # type: ignor
 
 
 @kernel
-def _swap(rows, values, index, i, j):  # type: ignore[no-untyped-def]
+def _swap(rows, values, index, i, j):
     for a in range(rows.shape[1]):
         rows[i, a], rows[j, a] = rows[j, a], rows[i, a]
     for s in range(values.shape[1]):
@@ -137,7 +137,7 @@ def _swap(rows, values, index, i, j):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def modes(rows, starts, ends, lo, hi, scratch, out):  # type: ignore[no-untyped-def]
+def modes(rows, starts, ends, lo, hi, scratch, out):
     """Return how many records of each node carry the most frequent code of each attribute."""
     for p in range(starts.shape[0]):
         start, end = starts[p], ends[p]

@@ -10,7 +10,7 @@ LEAF = 16
 
 
 @kernel
-def build(points):  # type: ignore[no-untyped-def]
+def build(points):
     """Build a balanced tree: the points' order, and per node its range, its first child (0: a leaf) and its box.
 
     The second child follows the first. A node is cut at the median of its widest attribute.
@@ -48,7 +48,7 @@ def build(points):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _select(points, order, s, e, k, a):  # type: ignore[no-untyped-def]
+def _select(points, order, s, e, k, a):
     """Permute ``order[s:e]`` so that the k-th by attribute a is in its place, smaller ones before, larger behind."""
     low, high = s, e - 1
     while low < high:
@@ -72,7 +72,7 @@ def _select(points, order, s, e, k, a):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def search(points, order, start, end, child, node_lo, node_hi, lo, hi, indptr, out):  # type: ignore[no-untyped-def]
+def search(points, order, start, end, child, node_lo, node_hi, lo, hi, indptr, out):
     """List the points inside each box lo..hi. With an empty ``out`` only count, into ``indptr``."""
     counting = out.shape[0] == 0
     width = points.shape[1]

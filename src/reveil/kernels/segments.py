@@ -8,7 +8,7 @@ from reveil.kernels import kernel
 
 
 @kernel
-def histogram(codes, starts, ends, scratch):  # type: ignore[no-untyped-def]
+def histogram(codes, starts, ends, scratch):
     """Count the codes in each segment; return indptr, codes (ascending within a segment) and counts.
 
     ``scratch`` is an all-zero buffer of at least the number of codes there are, returned all zero.
@@ -38,7 +38,7 @@ def histogram(codes, starts, ends, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def boxes(rows, starts, ends, null_codes, lo, hi, null):  # type: ignore[no-untyped-def]
+def boxes(rows, starts, ends, null_codes, lo, hi, null):
     """Smallest and largest non-null code of each attribute in each segment, and whether null occurs.
 
     Outputs are (attributes, segments); a segment without non-null codes gets lo > hi.

@@ -32,6 +32,7 @@ def smallest_size(guarantee: Mapping[str, Any]) -> float | None:
     for name in ("k", "m", "l"):
         given = guarantee.get(name)
         numbers = list(given.values()) if isinstance(given, Mapping) else [given]
-        if numbers and all(isinstance(n, int | float) and not isinstance(n, bool) and n > 0 for n in numbers):
-            return max(float(n) for n in numbers)
+        sizes = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool) and n > 0]
+        if sizes:
+            return max(sizes)
     return None

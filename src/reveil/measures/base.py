@@ -13,10 +13,9 @@ The counts that decide the conventions:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,10 +23,14 @@ import polars as pl
 from reveil.codes import FloatArray, encode_quasi
 from reveil.errors import DataError, shown
 from reveil.measures.columns import PublishedColumn
-from reveil.release import Release
-from reveil.schema import Schema
-from reveil.snapshot import Snapshot
-from reveil.statistics import CodeArray, IntArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.release import Release
+    from reveil.schema import Schema
+    from reveil.snapshot import Snapshot
+    from reveil.statistics import CodeArray, IntArray
 
 GROUP = "group"
 
@@ -83,7 +86,7 @@ class Subject:
             raise DataError(
                 f"the release accounts for {self.rows - self.fakes - self.dirty + max(self.left_out, 0):,} records, "
                 f"the snapshot has {self.records:,}",
-                hint="Measure a release against the snapshot it came from; if a part was published (--where), against that part.",
+                hint="Measure a release against the snapshot it came from, or the part that was asked for (--where).",
             )
 
     @property
@@ -186,4 +189,4 @@ class Subject:
         if self.fakes == 0:
             return self.class_rows.astype(np.float64)
         share = 1 - self.group_fakes / np.maximum(self.group_rows, 1)
-        return np.bincount(self.release.classes, weights=share[self.groups], minlength=self.n_classes)
+        return np.bincount(self.release.classes, share[self.groups], self.n_classes).astype(np.float64)

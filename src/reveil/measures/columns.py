@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from reveil.codes import Attribute, FloatArray, Kind, as_floats
+from reveil.codes import Attribute, FloatArray, Kind
 from reveil.errors import DataError, VerificationError
-from reveil.release import Cells
-from reveil.statistics import CodeArray, IntArray
+from reveil.measures.lines import Line, line_of
+from reveil.notation import Form
 from reveil.verification import Admitted, admitted_codes
+
+if TYPE_CHECKING:
+    from reveil.release import Cells
+    from reveil.statistics import CodeArray, IntArray
+
+FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}  # the others are sets
 
 
 @dataclass(frozen=True)
@@ -38,21 +45,46 @@ class PublishedColumn:
     @cached_property
     def rows(self) -> FloatArray:
         """Published rows per distinct cell."""
-        return np.bincount(self.index, weights=self.class_rows, minlength=len(self.cells.distinct))
+        return np.bincount(self.index, self.class_rows, len(self.cells.distinct)).astype(np.float64)
+
+    @cached_property
+    def typed(self) -> pl.Series:
+        """The distinct cells, ends of intervals in the type of the snapshot's values (a file may say it otherwise)."""
+        cells = self.cells.distinct
+        if self.cells.form is not FORMS.get(self.attribute.kind, Form.SET):
+            raise self._mismatch(f"column {self.attribute.name!r} is published in another form than its values ask for")
+        if self.attribute.kind is not Kind.INTERVAL:
+            return cells
+        own, wanted = cells.struct.field("lo").dtype, self.attribute.domain.dtype
+        if own == wanted:
+            return cells
+        alike = (wanted.is_float() and own.is_numeric()) or (wanted.is_integer() and own.is_integer())
+        if not alike and own.base_type() != wanted.base_type():
+            raise self._mismatch(f"column {self.attribute.name!r} has another type in the release than in the snapshot")
+        return cells.cast(pl.Struct({"lo": wanted, "hi": wanted, "null": pl.Boolean}))
+
+    def _mismatch(self, message: str) -> DataError:
+        return DataError(
+            message, column=self.attribute.name, hint="Use the snapshot and the config that were published."
+        )
 
     @cached_property
     def admitted(self) -> Admitted:
         """The codes that each cell admits."""
-        cells = self.cells
+        cells = replace(self.cells, distinct=self.typed)
         if self.foreign and self.attribute.kind in (Kind.SET, Kind.ORDERED):
             known = pl.element().is_null() | pl.element().is_in(self.attribute.domain.implode())
             cells = replace(cells, distinct=cells.distinct.list.eval(pl.element().filter(known)))
         try:
             return admitted_codes(cells, self.attribute)
         except VerificationError as error:
-            raise DataError(
-                error.message, column=error.column, hint="Is this the snapshot and the config that was published?"
-            ) from None
+            raise self._mismatch(error.message) from None
+
+    @cached_property
+    def line(self) -> Line:
+        """The intervals on their line; for columns of intervals only."""
+        cells = self.typed.struct
+        return line_of(cells.field("lo"), cells.field("hi"), self.attribute.domain)
 
     @cached_property
     def member_cells(self) -> tuple[IntArray, IntArray]:
@@ -65,7 +97,15 @@ class PublishedColumn:
         """How many non-null codes each cell admits."""
         if self.admitted.members is not None:
             return np.bincount(self.member_cells[0], minlength=len(self.admitted.lo)).astype(np.int64)
-        return np.maximum(self.admitted.hi.astype(np.int64) - self.admitted.lo + 1, 0)
+        values: IntArray = np.maximum(self.admitted.hi - self.admitted.lo + 1, 0).astype(np.int64)
+        return values
+
+    @cached_property
+    def published_values(self) -> IntArray:
+        """How many non-null values each set or node holds, known to the snapshot or not."""
+        if self.admitted.members is None:
+            return self.values
+        return self.cells.distinct.list.drop_nulls().list.len().to_numpy().astype(np.int64)
 
     @cached_property
     def admits(self) -> IntArray:
@@ -104,11 +144,7 @@ class PublishedColumn:
         size = self.attribute.null_code
         width = np.zeros(len(self.cells.distinct))
         if size > 1 and self.attribute.kind is Kind.INTERVAL:
-            # Halves, because the range of very large numbers is no longer a number.
-            ends = {name: self.cells.distinct.struct.field(name) for name in ("lo", "hi")}
-            lo, hi = (as_floats(series.fill_null(self.attribute.domain[0])) / 2 for series in ends.values())
-            least, *_, most = as_floats(self.attribute.domain) / 2
-            width = (hi - lo) / (most - least)
+            width = self.line.widths
         elif size > 1:
             width = np.maximum(self.values - 1, 0) / (size - 1)
         both = self.admitted.null & (self.values > 0)
@@ -140,8 +176,11 @@ class PublishedColumn:
         admitted = self.admitted
         if admitted.members is not None:
             cell, code = self.member_cells
-            inside = np.bincount(cell, weights=per_code[code], minlength=len(admitted.lo))
+            inside = np.bincount(cell, per_code[code], len(admitted.lo)).astype(np.float64)
         else:
             below = np.concatenate([[0.0], np.cumsum(per_code[:-1])])
-            inside = np.where(admitted.lo <= admitted.hi, below[admitted.hi + 1] - below[admitted.lo], 0.0)
-        return inside + admitted.null * per_code[-1]
+            lo, behind = (np.minimum(end, len(below) - 1) for end in (admitted.lo, admitted.hi + 1))
+            inside = np.where(
+                lo < behind, below[behind] - below[lo], 0.0
+            )  # null alone has its ends the wrong way round
+        return np.asarray(inside + admitted.null * per_code[-1], np.float64)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from reveil.measures.base import Meaning, Measure, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Counts(Measure):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from reveil.measures.base import Meaning, Measure, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class FrequencyEntropy(Measure):

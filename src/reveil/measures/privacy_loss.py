@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
 from reveil.codes import SensitiveAttribute, encode_sensitive
 from reveil.measures.base import Meaning, Measure, Subject
-from reveil.models._exact import extreme
 from reveil.models.t_closeness import earth_movers_distance
 from reveil.statistics import Histogram, Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PrivacyLoss(Measure):
@@ -41,8 +42,8 @@ def _largest(subject: Subject, name: str) -> float:
     attribute = _encoded(subject, name)
     histogram = Histogram.of(subject.groups, attribute.codes, groups, attribute.domain)
     reference = attribute.reference()
-    fractions = earth_movers_distance(histogram, reference, _distance(subject, reference))
-    return float(extreme(*fractions, up=True))
+    numerator, denominator = earth_movers_distance(histogram, reference, _distance(subject, reference))
+    return float((numerator.astype(np.float64) / denominator.astype(np.float64)).max())
 
 
 def _distance(subject: Subject, reference: Reference) -> str | None:
@@ -58,13 +59,13 @@ def _encoded(subject: Subject, name: str) -> SensitiveAttribute:
     if column.bins is None:
         return encode_sensitive(values, column)
     raw = subject.snapshot.frame[name]
-    binned = encode_sensitive(raw, column)
-    known = pl.DataFrame({"value": raw, "code": binned.codes}).drop_nulls("value").unique("value").sort("value")
+    known = (
+        pl.DataFrame({"value": raw, "code": encode_sensitive(raw, column).codes}).drop_nulls("value").unique("value")
+    )
     if not known.height:
         return encode_sensitive(values, column)
+    known = known.sort("value")
     place = known["value"].search_sorted(values.fill_null(known["value"][0])).to_numpy()
-    codes = known["code"].to_numpy()[np.minimum(place, known.height - 1)]
-    missing = values.is_null().to_numpy()
-    codes = np.where(missing, int(codes.max(initial=0)) + 1 if raw.null_count() == 0 else binned.domain - 1, codes)
-    domain = max(binned.domain, int(codes.max(initial=0)) + 1)
-    return SensitiveAttribute(name, codes.astype(np.int32), domain, binned.ordered, binned.levels)
+    bins = known["code"].to_numpy()
+    codes = np.where(values.is_null().to_numpy(), bins[-1] + 1, bins[np.minimum(place, len(bins) - 1)])
+    return SensitiveAttribute(name, codes.astype(np.int32), int(bins[-1]) + 2, ordered=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from reveil.measures.base import Meaning, Measure, Subject
-from reveil.measures.columns import PublishedColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.measures.columns import PublishedColumn
 
 
 class VolumeEntropy(Measure):

@@ -39,7 +39,7 @@ class DistinctDiversity(ValueModel):
     'every group has at least 3 different values of disease'
     """
 
-    l: int  # noqa: E741  (the name of the field and of the config key)
+    l: int
     attribute: str | None = field(default=None, kw_only=True)
 
     tags: ClassVar[Tags] = Tags(monotone=True, union_closed=True, reads_values=True)

@@ -52,7 +52,7 @@ class EntropyDiversity(ValueModel):
     'in every group the values of each sensitive column are at least as mixed as 3 equally frequent ones'
     """
 
-    l: float | Fraction  # noqa: E741  (the name of the field and of the config key)
+    l: float | Fraction
     attribute: str | None = field(default=None, kw_only=True)
 
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)

@@ -41,7 +41,7 @@ class FrequencyDiversity(ValueModel):
     'no value of a sensitive column occurs in more than one in 4 records of a group'
     """
 
-    l: float | Fraction  # noqa: E741  (the name of the field and of the config key)
+    l: float | Fraction
     attribute: str | None = field(default=None, kw_only=True)
 
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)

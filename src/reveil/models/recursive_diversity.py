@@ -50,7 +50,7 @@ class RecursiveDiversity(ValueModel):
     """
 
     c: float | Fraction
-    l: int  # noqa: E741  (the name of the field and of the config key)
+    l: int
     attribute: str | None = field(default=None)
 
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)
@@ -116,7 +116,7 @@ class RecursiveDiversity(ValueModel):
         )
 
 
-def tail(histogram: Histogram, l: int) -> IntArray:  # noqa: E741  (the parameter's own name)
+def tail(histogram: Histogram, l: int) -> IntArray:
     """Return for each group the number of records that do not have one of its l - 1 most frequent values."""
     removed = min(l - 1, int(histogram.distinct.max(initial=0)))
     if removed == 0:

@@ -13,10 +13,9 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.codes import Attribute, Codes, Kind
-from reveil.kernels import segments
 from reveil.notation import Form, label_cells
 from reveil.release import Cells, classes_of
-from reveil.statistics import BoolArray, Boxes, CodeArray, Partition
+from reveil.statistics import BoolArray, Boxes, CodeArray, Histogram, Partition
 
 FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.ORDERED: Form.SET, Kind.SET: Form.SET, Kind.TAXONOMY: Form.LABEL}
 
@@ -39,7 +38,7 @@ class BoxRecoder:
         """Build the cells of every group, once per distinct cell."""
         rows = codes.matrix()[partition.order]
         starts, ends = partition.offsets[:-1], partition.offsets[1:]
-        boxes = group_boxes(rows, starts, ends, [a.null_code for a in codes.quasi])
+        boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
         made: dict[str, Cells] = {}
         for a, attribute in enumerate(codes.quasi):
             lo, hi, null = boxes.lo[a], boxes.hi[a], boxes.null[a]
@@ -52,16 +51,6 @@ class BoxRecoder:
         class_of_group, first = classes_of([own.index for own in made.values()], partition.n_groups)
         cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
         return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first))
-
-
-def group_boxes(
-    rows: CodeArray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], null_codes: list[int]
-) -> Boxes:
-    """Return the boxes of consecutive runs of rows."""
-    shape = (rows.shape[1], len(starts))
-    lo, hi, null = np.empty(shape, np.int32), np.empty(shape, np.int32), np.empty(shape, np.bool_)
-    segments.boxes(rows, starts, ends, np.array(null_codes, np.int32), lo, hi, null)
-    return Boxes(lo, hi, null)
 
 
 def _span_cells(attribute: Attribute, lo: CodeArray, hi: CodeArray, null: BoolArray) -> Cells:
@@ -81,7 +70,9 @@ def _span_cells(attribute: Attribute, lo: CodeArray, hi: CodeArray, null: BoolAr
         node = taxonomy.cover(np.where(alone, 0, low), np.where(alone, 0, high))
         labels = _values(pl.Series(taxonomy.labels, dtype=pl.String), node, alone)
         exact = pl.Series(taxonomy.lo[node] == taxonomy.hi[node])
-        return _merged(Cells(Form.LABEL, label_cells(labels, missing, exact=exact).alias(attribute.name), index.astype(np.int32)))
+        return _merged(
+            Cells(Form.LABEL, label_cells(labels, missing, exact=exact).alias(attribute.name), index.astype(np.int32))
+        )
     members = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
     return _lists(attribute, members, null[first], index.astype(np.int32))
 
@@ -90,9 +81,8 @@ def _set_cells(
     attribute: Attribute, codes: CodeArray, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
 ) -> Cells:
     """Cells that are the set of codes which occur."""
-    indptr, seen, _ = segments.histogram(codes, starts, ends, np.zeros(attribute.null_code + 1, np.int32))
-    groups = np.repeat(np.arange(len(starts)), np.diff(indptr))
-    lists = pl.DataFrame({"group": groups, "code": seen}).group_by("group", maintain_order=True).agg("code")
+    seen = Histogram.of_segments(codes, starts, ends, attribute.null_code + 1)
+    lists = pl.DataFrame({"group": seen.groups, "code": seen.codes}).group_by("group", maintain_order=True).agg("code")
     distinct = lists.select("code").unique(maintain_order=True).with_row_index("place")
     index = lists.join(distinct, on="code", how="left", maintain_order="left")["place"].to_numpy().astype(np.int32)
     members = [np.asarray(codes_of) for codes_of in distinct["code"].to_list()]
@@ -114,7 +104,9 @@ def _merged(cells: Cells) -> Cells:
     """Let equal cells be one: different spans may have the same closure."""
     distinct = cells.distinct.unique(maintain_order=True)
     place = pl.DataFrame({"cell": distinct}).with_row_index("place")
-    joined = pl.DataFrame({"cell": cells.distinct}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
+    joined = pl.DataFrame({"cell": cells.distinct}).join(
+        place, on="cell", how="left", maintain_order="left", nulls_equal=True
+    )
     return Cells(cells.form, distinct, joined["place"].to_numpy().astype(np.int32)[cells.index])
 
 

@@ -94,7 +94,7 @@ def read_as(series: pl.Series, wanted: Type) -> pl.Series:
     if have is Type.DATE and wanted is Type.DATETIME:
         return series.cast(pl.Datetime("us"))
     if have is Type.NUMBER and wanted is Type.BOOLEAN:
-        return _select(series, pl.when(pl.col("x") == 1).then(True).when(pl.col("x") == 0).then(False))  # noqa: FBT003
+        return _select(series, pl.when(pl.col("x") == 1).then(True).when(pl.col("x") == 0).then(False))
     return pl.Series(series.name, [None] * len(series), dtype=_EMPTY[wanted])
 
 
@@ -184,7 +184,7 @@ def _number(series: pl.Series) -> pl.Series:
 def _boolean(series: pl.Series) -> pl.Series:
     x = pl.col("x").str.to_lowercase()
     yes, no = x.is_in(["true", "1"]), x.is_in(["false", "0"])
-    return _select(_trim(series), pl.when(yes).then(True).when(no).then(False))  # noqa: FBT003
+    return _select(_trim(series), pl.when(yes).then(True).when(no).then(False))
 
 
 def _date(series: pl.Series) -> pl.Series:

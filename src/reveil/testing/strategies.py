@@ -21,7 +21,20 @@ from reveil.statistics import GroupStats, Histogram, Reference
 NASTY = ["*", "[1, 2]", "{a}", "a, b", '"q"', "", "x | null", "=1+1", "-3", " pad ", "new\nline", "null", "ü", "a}b"]
 REGIONS = {"North": {"Fells": ["f1", "f2"], "Coast": ["c1", "c2", "c3"]}, "South": {"Plain": ["p1", "p2"]}}
 GRADES = ["none", "primary", "secondary", "tertiary"]
-KINDS = ("integer", "huge", "float", "date", "moment", "boolean", "word", "nasty", "grade", "region", "constant", "empty")
+KINDS = (
+    "integer",
+    "huge",
+    "float",
+    "date",
+    "moment",
+    "boolean",
+    "word",
+    "nasty",
+    "grade",
+    "region",
+    "constant",
+    "empty",
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class Table:
 
 def _cells(kind: str) -> tuple[st.SearchStrategy[Any], pl.DataType]:
     day = date(2020, 1, 1)
-    moment = datetime(2020, 1, 1)  # noqa: DTZ001  (a clock without a zone is one of the cases)
+    moment = datetime(2020, 1, 1)
     table: dict[str, tuple[st.SearchStrategy[Any], pl.DataType]] = {
         "integer": (st.integers(-3, 9), pl.Int64()),
         "huge": (st.sampled_from([2**62, -(2**62), 2**53 + 1, 2**53, 0]), pl.Int64()),
@@ -80,7 +93,11 @@ def tables(draw: st.DrawFn, *, max_rows: int = 40, max_quasi: int = 4, max_sensi
 @st.composite
 def group_statistics(draw: st.DrawFn, *, groups: int = 2, domain: int = 5, most: int = 8) -> GroupStats:
     """Draw the statistics of a few groups, the table being all of them together, in one attribute ``s``."""
-    counts = np.array(draw(st.lists(st.lists(st.integers(0, most), min_size=domain, max_size=domain), min_size=groups, max_size=groups)))
+    counts = np.array(
+        draw(
+            st.lists(st.lists(st.integers(0, most), min_size=domain, max_size=domain), min_size=groups, max_size=groups)
+        )
+    )
     group, code = np.nonzero(counts)
     indptr = np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
     histogram = Histogram(indptr, code.astype(np.int32), counts[group, code].astype(np.int64), domain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 Row = Sequence[int]
 
@@ -17,7 +18,7 @@ def propose(codes: Sequence[int], depths: Sequence[int], least: int) -> tuple[in
     """Find the cut between two codes: highest boundary, then best balance, then first; (-1, 0) if there is none."""
     present = sorted(set(codes))
     options = []
-    for before, after in zip(present, present[1:], strict=False):
+    for before, after in pairwise(present):
         left = sum(code <= before for code in codes)
         if min(left, len(codes) - left) >= least:
             options.append((min(depths[before:after]), abs(2 * left - len(codes)), before, left))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def histogram(codes: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> list[list[tuple[int, int]]]:

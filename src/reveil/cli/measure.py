@@ -1,0 +1,112 @@
+"""``reveil measure``: what does this release leave of the table it was made from?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reveil.cli.console import Console, config_option, quiet_option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reveil.measures import Measures
+
+BETTER = {"larger": "larger is better", "smaller": "smaller is better", "neither": ""}
+NOTES = {"query_error skipped": "queries that no raw record satisfies, left out of mean and median"}
+
+
+@click.command("measure")
+@click.argument("raw_path", metavar="RAW", type=click.Path())
+@click.argument("release_path", metavar="RELEASE", type=click.Path())
+@config_option
+@click.option("--queries", type=click.IntRange(min=0), default=0, metavar="N", help="Ask N random COUNT queries too.")
+@click.option(
+    "--dimensions", type=click.IntRange(min=1), metavar="D", help="Columns in each query; default: any number."
+)
+@click.option(
+    "--selectivity", type=float, default=0.05, show_default=True, help="Share of the records in a query, about."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which queries are drawn.")
+@click.option("--json", "json_path", metavar="F", type=click.Path(), help="Write JSON to this file; - prints it.")
+@quiet_option
+def command(
+    raw_path: str,
+    release_path: str,
+    config_path: str,
+    queries: int,
+    dimensions: int | None,
+    selectivity: float,
+    seed: int,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Measure what RELEASE leaves of RAW, the table it was made from.
+
+    The numbers are computed from the raw table: they are for its owner, not for publication.
+    """
+    console = Console(quiet=quiet)
+    with console.progress():
+        console.stage("starting")
+        from reveil.measures import measure
+        from reveil.release import Release
+        from reveil.schema import Schema
+
+        console.announce_compilation()
+        schema = Schema.load(config_path)
+        console.stage("reading")
+        release = Release.read(release_path)
+        console.stage("measuring")
+        found = measure(raw_path, release, schema, queries, seed, dimensionality=dimensions, selectivity=selectivity)
+    if json_path != "-":
+        click.echo("\n".join(_table(found)))
+    if json_path is not None:
+        _write(found, json_path)
+
+
+def _write(found: Measures, path: str) -> None:
+    import json
+    from pathlib import Path
+
+    from reveil.errors import FileError
+
+    text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
+    if path == "-":
+        click.echo(text)
+        return
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError:
+        raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None
+
+
+def _table(found: Measures) -> Iterator[str]:
+    """Lay out names, values and meanings in columns."""
+    from reveil.measures import meanings
+
+    lines = []
+    for key, meaning in meanings().items():
+        note = meaning.text + (f" ({BETTER[meaning.better]})" if BETTER[meaning.better] else "")
+        if found.shares.get(key):
+            note += f": {found.shares[key]:.2%}"
+        lines += [(name, _number(value), NOTES.get(name, note)) for name, value in _flat(key, found[key])]
+    names, values = max(len(line[0]) for line in lines), max(len(line[1]) for line in lines)
+    for name, value, note in lines:
+        yield f"{name:<{names}}  {value:>{values}}  {note}".rstrip()
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """List the numbers of a measure, those of a mapping under its name; what is not a number is for the JSON."""
+    if not isinstance(value, dict):
+        yield key, value
+        return
+    for name, own in value.items():
+        if not isinstance(own, dict):
+            yield f"{key} {name}", own
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

@@ -1,0 +1,57 @@
+"""``reveil query``: how many records of a release satisfy an expression?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from reveil.queries import Count
+
+
+@click.command("query")
+@click.argument("release_path", metavar="RELEASE", type=click.Path())
+@click.argument("expression", metavar="EXPR")
+@click.option(
+    "-c", "--config", "config_path", type=click.Path(), help="The reveil.toml, for its hierarchies and orders."
+)
+@click.option("--json", "json_path", metavar="F", type=click.Path(), help="Write JSON to this file; - prints it.")
+def command(release_path: str, expression: str, config_path: str | None, json_path: str | None) -> None:
+    r"""Count the records of RELEASE that satisfy EXPR: an estimate, and bounds that hold whatever the records are.
+
+    \b
+    For example:
+      age in [30, 40] and zip = 4410* and sex in {f, x} and not region = north
+      admitted >= 2024-01-01 or region = 'North-West' or age is null
+
+    A null satisfies no comparison; 'not' turns that round too. The estimate takes the values inside a published
+    range or set as equally likely. The bounds also cover the records that were suppressed.
+    """
+    from reveil.queries import count
+    from reveil.release import Release
+    from reveil.schema import Schema
+
+    schema = None if config_path is None else Schema.load(config_path)
+    found = count(Release.read(release_path), expression, schema)
+    if json_path != "-":
+        upper = "unknown" if found.upper is None else str(found.upper)
+        click.echo(f"estimate {found.estimate:.10g}\nlower    {found.lower}\nupper    {upper}")
+    if json_path is not None:
+        _write(found, json_path)
+
+
+def _write(found: Count, path: str) -> None:
+    import json
+    from pathlib import Path
+
+    from reveil.errors import FileError
+
+    text = json.dumps({"estimate": found.estimate, "lower": found.lower, "upper": found.upper})
+    if path == "-":
+        click.echo(text)
+        return
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError:
+        raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None

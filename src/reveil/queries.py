@@ -1,0 +1,213 @@
+"""Counts on a release: an estimate, and bounds that hold whatever the records are inside their boxes.
+
+Every class (rows with the same box) contributes its rows times the share of its box that satisfies the expression:
+values within a box are taken as equally likely, columns as independent. A row is *certain* when every point of its
+box satisfies the expression and *possible* when some point does; columns published as they are are known row by
+row. The number of records of the snapshot that satisfy the expression is never below ``lower`` nor above ``upper``:
+records that the manifest counts as suppressed or withheld may all satisfy it, and counterfeits may be among the
+certain rows. The estimate is of the published records, and takes counterfeits to be like the others.
+
+How: parts of the expression over one column are put together; the values of each column fall into a few regions on
+which these parts are constant (:mod:`reveil.expressions.regions`); over the regions, the expression is a decision
+diagram, and all classes are sent through it at once with their shares (:mod:`reveil.expressions.diagram`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.errors import InputError
+from reveil.expressions.binding import Bound, Field, bind, described
+from reveil.expressions.diagram import Diagram, Part, evaluated, every, joined, some
+from reveil.expressions.lines import Line
+from reveil.expressions.regions import FloatArray, IndexArray, Regions
+from reveil.expressions.syntax import Expression, Leaf, fold, parse
+from reveil.expressions.words import Labels, Words, members_of, points_of, runs_of
+from reveil.notation import Form, split_label
+from reveil.release import Release, classes_of, dtype_named
+from reveil.schema import Role, Schema
+from reveil.snapshot import canonical_text
+
+if TYPE_CHECKING:
+
+    from reveil.statistics import BoolArray, CodeArray
+
+PublishedColumn = Line | Words | Labels
+MOST_COMBINATIONS = 200_000  # of regions of different columns
+_NOT_PUBLISHED = ("suppressed", "withheld")
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many records satisfy an expression: expected, at least, at most.
+
+    ``upper`` is None where the manifest keeps secret how many records are not in the release.
+    """
+
+    estimate: float
+    lower: int
+    upper: int | None
+
+
+@dataclass(frozen=True)
+class Units:
+    """Rows that the asked columns do not tell apart: how many, and the cell that each unit has in each column."""
+
+    sizes: FloatArray
+    index: dict[str, IndexArray]
+
+
+def count(release: Release, expression: str | Expression, schema: Schema | None = None) -> Count:
+    """Count the records that satisfy an expression; the schema gives hierarchies and orders.
+
+    What has been worked out about a release is kept with it, so that the next count is fast.
+    """
+    kept: dict[int, Counter] = vars(release).setdefault("_counters", {})
+    if id(schema) not in kept:
+        kept[id(schema)] = Counter(release, schema)  # it holds the schema, so that the id stays its own
+    return kept[id(schema)].count(expression)
+
+
+class Counter:
+    """Answers counts on one release."""
+
+    def __init__(self, release: Release, schema: Schema | None = None) -> None:
+        self.release, self.schema = release, schema
+        self._described = {column["name"]: column for column in release.manifest["columns"]}
+        self._columns: dict[str, PublishedColumn] = {}
+        self._points: dict[str, tuple[pl.Series, IndexArray]] = {}
+        self._units: dict[tuple[str, ...], Units] = {}
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """The columns that can be asked about."""
+        return {name: self._field(name) for name in self.release.columns}
+
+    def count(self, expression: str | Expression) -> Count:
+        """Count the records that satisfy an expression."""
+        parsed = parse(expression) if isinstance(expression, str) else expression
+        estimate, certain, possible = self._published(bind(parsed, self.fields))
+        manifest = self.release.manifest
+        fakes, rows = manifest["counterfeits"]["total"], len(self.release.classes)
+        lower = max(certain - fakes, 0)
+        estimate = min(max(estimate * (1 - fakes / max(rows, 1)), lower), possible)
+        missing = [manifest[key] for key in _NOT_PUBLISHED]
+        upper = None if None in missing else min(possible, rows - fakes) + sum(missing)
+        return Count(estimate, lower, upper)
+
+    def _published(self, bound: Bound) -> tuple[float, int, int]:
+        """Return estimate, certain and possible rows of the release."""
+        tree = joined(bound.expression.root)
+        parts: dict[str, dict[Part, None]] = {}
+
+        def note(part: Part) -> None:
+            parts.setdefault(part.column, {})[part] = None
+
+        fold(tree, note, _ignore, _ignore, _ignore)
+        units = self._units_of(tuple(sorted(name for name in parts if name not in self.release.cells)))
+        # Columns with many cells come last: by then few classes are left.
+        names = sorted(parts, key=self._cells)
+        columns: list[Regions] = []
+        values: dict[Part, BoolArray] = {}
+        for axis, name in enumerate(names):
+            truths, regions = self._regions(name, list(parts[name]), bound)
+            shape = [-1 if other == axis else 1 for other in range(len(names))]
+            values |= {part: truth.reshape(shape) for part, truth in zip(parts[name], truths, strict=True)}
+            columns.append(regions)
+        shape = [regions.number for regions in columns]
+        if np.prod(shape, dtype=np.float64) > MOST_COMBINATIONS:
+            raise InputError(
+                f"the expression mixes its columns in more than {MOST_COMBINATIONS:,} ways",
+                hint="Ask in several counts, or put together what is asked of a column: a in {1, 2} and b in {3, 4}.",
+            )
+        diagram = Diagram(np.broadcast_to(evaluated(tree, values), shape))
+        return diagram.send(units.sizes, [units.index[name] for name in names], columns)
+
+    def _regions(self, name: str, parts: list[Part], bound: Bound) -> tuple[BoolArray, Regions]:
+        """Find the regions of a column: what each part says in each of them."""
+        leaves: list[Leaf] = []
+        for part in parts:
+            fold(part.node, leaves.append, _ignore, _ignore, _ignore)
+        division = self._column(name).divide([bound.tests[leaf] for leaf in leaves])
+        truth = dict(zip(leaves, division.truths, strict=True))
+        said = np.array([fold(part.node, truth.__getitem__, every, some, np.logical_not) for part in parts])
+        if len(parts) == 1:
+            return np.array([[False, True]]), Regions(division, said[0].astype(np.int64), 2)
+        distinct, region = np.unique(said, axis=1, return_inverse=True)
+        return distinct, Regions(division, region.reshape(-1).astype(np.int64), distinct.shape[1])
+
+    def _units_of(self, points: tuple[str, ...]) -> Units:
+        """Return the classes, told apart further by the given columns published as they are."""
+        if points not in self._units:
+            classes = self.release.classes
+            indices = {name: self._point_values(name)[1] for name in points}
+            unit, first = classes, np.zeros(0, np.int32)
+            owner: CodeArray = np.arange(int(classes.max(initial=-1)) + 1, dtype=np.int32)
+            if points:
+                unit, first = classes_of([classes, *indices.values()], len(classes))
+                owner = classes[first]
+            index = {name: own.index[owner].astype(np.intp) for name, own in self.release.cells.items()}
+            index |= {name: own[first] for name, own in indices.items()}
+            self._units[points] = Units(np.bincount(unit, minlength=len(owner)).astype(np.float64), index)
+        return self._units[points]
+
+    def _field(self, name: str) -> Field:
+        column = self._described[name]
+        field, form = described(name, dtype_named(column["type"]), self.schema), Form(column["form"])
+        if form is Form.INTERVAL:
+            return Field(name, field.dtype)
+        if form is Form.LABEL and field.taxonomy is None:
+            labels, _ = split_label(self.release.cells[name].distinct)
+            return Field(name, field.dtype, labels=frozenset(labels.drop_nulls()))
+        if form is Form.SET and not field.in_words:
+            return Field(name, pl.String())  # numbers in a declared order that is not at hand
+        return field
+
+    def _cells(self, name: str) -> int:
+        """Return how many distinct cells a column has."""
+        own = self.release.cells.get(name)
+        return len(self._point_values(name)[0] if own is None else own.distinct)
+
+    def _column(self, name: str) -> PublishedColumn:
+        if name not in self._columns:
+            self._columns[name] = self._made(name, Form(self._described[name]["form"]), self.fields[name])
+        return self._columns[name]
+
+    def _made(self, name: str, form: Form, field: Field) -> PublishedColumn:
+        if form is Form.VALUE:
+            values, _ = self._point_values(name)
+            if not field.in_words:
+                return Line(values, values, values.is_null().to_numpy())
+            suppressed = self._described[name]["role"] == Role.SENSITIVE.value
+            return points_of(canonical_text(values), suppressed=suppressed)
+        cells = self.release.cells[name].distinct
+        if form is Form.INTERVAL:
+            return Line(cells.struct.field("lo"), cells.struct.field("hi"), cells.struct.field("null").to_numpy())
+        if form is Form.SET:
+            return members_of(cells)
+        labels, null = split_label(cells)
+        if field.taxonomy is None:
+            return Labels(labels.to_list(), null.to_numpy())
+        return runs_of(labels, null.to_numpy(), field.taxonomy, name)
+
+    def _point_values(self, name: str) -> tuple[pl.Series, IndexArray]:
+        """Return the distinct values of a column published as it is, and which of them each row has."""
+        if name not in self._points:
+            values = self.release.values[name]
+            values = values.fill_nan(None) if values.dtype.is_float() else values
+            distinct = values.unique(maintain_order=True)
+            place = pl.DataFrame({"value": distinct}).with_row_index("place")
+            rows = pl.DataFrame({"value": values}).join(
+                place, on="value", how="left", maintain_order="left", nulls_equal=True
+            )
+            self._points[name] = (distinct, rows["place"].to_numpy().astype(np.intp))
+        return self._points[name]
+
+
+def _ignore(_: object) -> None:
+    """Stand for what is of no interest to a walk over the leaves."""
