@@ -302,7 +302,10 @@ def test_counts_are_those_of_the_plain_definition(question, k):
     assert found.estimate == pytest.approx(float(estimate), abs=1e-9)
 
 
-@given(questions(max_rows=20), st.sampled_from([".csv", ".parquet"]))
+# With at least two columns: in a CSV of one column, empty cells at the end are empty lines at the end.
+@given(
+    questions(max_rows=20).filter(lambda question: question[0].frame.width > 2), st.sampled_from([".csv", ".parquet"])
+)
 @settings(deadline=None, max_examples=30)
 def test_files_answer_like_releases(tmp_path_factory, question, suffix):
     table, tree = question

@@ -34,7 +34,6 @@ from reveil.schema import Role, Schema
 from reveil.snapshot import canonical_text
 
 if TYPE_CHECKING:
-
     from reveil.statistics import BoolArray, CodeArray
 
 PublishedColumn = Line | Words | Labels

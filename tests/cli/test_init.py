@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pty
 import re
@@ -261,12 +260,14 @@ class Terminal:
         os.write(self.ours, text.encode() + b"\n")
 
     def press(self, key: bytes) -> None:
-        """Press a key until the program ends, as people do: the first may come before it waits for an answer."""
-        for _ in range(int(PATIENCE)):
+        """Press a key until it is heard, as people do: the first may come just before an answer is waited for."""
+        for _ in range(10):
             os.write(self.ours, key)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(1)
-                return
+            while select.select([self.ours], [], [], 3)[0]:
+                more = self._read()
+                self.seen += more
+                if not more or "interrupted" in self.seen:
+                    return
 
     def end(self) -> int:
         """Read to the end and return the exit code."""
