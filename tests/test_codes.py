@@ -44,6 +44,12 @@ def test_neighbours_beyond_the_floats_stay_apart():
     assert made.positions[:2].tolist() == [0, 1]
 
 
+def test_any_column_name_will_do():
+    for name in ("n", "value", "code", "cell", "x"):
+        made = encode_quasi(pl.Series(name, ["b", "a", "a"]), Column(name, QUASI))
+        assert (made.domain.name, made.codes.tolist()) == (name, [1, 0, 0])
+
+
 def test_unordered_categories_by_frequency_then_name():
     made = encode_quasi(pl.Series("x", ["b", "c", "a", "c", None]), Column("x", QUASI))
     assert (made.kind, made.domain.to_list(), made.codes.tolist()) == (Kind.SET, ["c", "a", "b"], [2, 0, 1, 0, 3])

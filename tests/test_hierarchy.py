@@ -29,6 +29,13 @@ def test_toml_with_and_without_a_root(tmp_path):
     assert rooted.labels[rooted.cover(np.array([0]), np.array([2]))[0]] == "World"
 
 
+def test_every_label_of_a_chain_names_its_node():
+    taxonomy = Taxonomy.load({"North": {"Fells": ["f1", "f2"]}, "South": {"Plain": ["p1"]}})
+    nodes = taxonomy.node_of_label
+    assert nodes["North"] == nodes["Fells"]
+    assert nodes["South"] == nodes["Plain"] == nodes["p1"]
+
+
 def test_children_that_are_apart_in_the_file_are_put_together(tmp_path):
     (tmp_path / "h.csv").write_text("a;X;*\nb;Y;*\nc;X;*\n")
     assert Taxonomy.load(tmp_path / "h.csv").leaves == ("a", "c", "b")

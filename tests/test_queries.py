@@ -192,7 +192,7 @@ def published(table, k, seed=0, **settings):
 
 
 @given(questions(max_rows=25))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 def test_raw_tables_agree_with_the_plain_reading(question):
     table, tree = question
     meaning, rows = meanings(table.schema), raw_rows(table)
@@ -201,7 +201,7 @@ def test_raw_tables_agree_with_the_plain_reading(question):
 
 
 @given(questions(max_rows=40), st.integers(1, 6), st.sampled_from([0.0, 0.3]))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=60)
 def test_bounds_contain_the_truth(question, k, suppress):
     table, tree = question
     meaning = meanings(table.schema)
@@ -290,7 +290,7 @@ def plain_count(release, table, tree):
 
 
 @given(small_questions(), st.integers(1, 5))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=60)
 def test_counts_are_those_of_the_plain_definition(question, k):
     table, tree = question
     if has_star(table):

@@ -1,5 +1,7 @@
 """Roles, settings and the errors they raise."""
 
+import tomllib
+
 import pytest
 
 import reveil as rv
@@ -47,3 +49,5 @@ def test_toml_keys_are_quoted_where_needed():
     assert toml_key("marital status") == '"marital status"'
     assert toml_key('say "x"') == '"say \\"x\\""'
     assert toml_key("größe") == '"größe"'
+    for name in ("a\nb", "tab\t", "\x7f", "\\", ""):
+        assert tomllib.loads(f"{toml_key(name)} = 1") == {name: 1}

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reveil.errors import ConfigError as ConfigError
     from reveil.errors import DataError as DataError
+    from reveil.errors import ExpressionError as ExpressionError
     from reveil.errors import FileError as FileError
     from reveil.errors import InfeasibleError as InfeasibleError
     from reveil.errors import InputError as InputError
     from reveil.errors import RefusedError as RefusedError
     from reveil.errors import ReveilError as ReveilError
     from reveil.errors import VerificationError as VerificationError
+    from reveil.groupers.anatomy import Anatomy as Anatomy
     from reveil.groupers.mondrian import Mondrian as Mondrian
     from reveil.guarantees.static import Static as Static
     from reveil.hierarchy import Taxonomy as Taxonomy
@@ -28,18 +30,21 @@ if TYPE_CHECKING:
     from reveil.models.recursive_diversity import RecursiveDiversity as RecursiveDiversity
     from reveil.models.t_closeness import TCloseness as TCloseness
     from reveil.publishing import anonymize as anonymize
+    from reveil.queries import Count as Count
     from reveil.release import Release as Release
     from reveil.schema import Schema as Schema
 
 _HOME = {
     "ConfigError": "reveil.errors",
     "DataError": "reveil.errors",
+    "ExpressionError": "reveil.errors",
     "FileError": "reveil.errors",
     "InfeasibleError": "reveil.errors",
     "InputError": "reveil.errors",
     "RefusedError": "reveil.errors",
     "ReveilError": "reveil.errors",
     "VerificationError": "reveil.errors",
+    "Anatomy": "reveil.groupers.anatomy",
     "Mondrian": "reveil.groupers.mondrian",
     "Static": "reveil.guarantees.static",
     "Taxonomy": "reveil.hierarchy",
@@ -51,6 +56,7 @@ _HOME = {
     "TCloseness": "reveil.models.t_closeness",
     "anonymize": "reveil.publishing",
     "measure": "reveil.measures",
+    "Count": "reveil.queries",
     "Release": "reveil.release",
     "Schema": "reveil.schema",
 }

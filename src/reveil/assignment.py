@@ -81,11 +81,11 @@ def assignable(given: Candidates) -> bool:
     good = given.exact(point[place], box)
     pairs = pl.DataFrame({"place": place[good].astype(np.uint32), "box": box[good]})
     edges = pairs.join(types, on="place").join(slots, on=["box", "value"]).select("type", "slot", "records", "rows")
-    return _flow(edges, types["records"].to_numpy(), slots["rows"].to_numpy())
+    return fillable(edges, types["records"].to_numpy(), slots["rows"].to_numpy())
 
 
-def _flow(edges: pl.DataFrame, records: IntArray, rows: IntArray) -> bool:
-    """Return whether the slots can be filled."""
+def fillable(edges: pl.DataFrame, records: IntArray, rows: IntArray) -> bool:
+    """Return whether the slots can be filled: ``edges`` has the pairs (type, slot) that fit."""
     total = int(rows.sum())
     if total > int(records.sum()):
         return False

@@ -139,8 +139,9 @@ def encode_quasi(values: pl.Series, column: Column) -> Attribute:
         codes, domain = _ranks(values)
         return Attribute(column.name, Kind.INTERVAL, codes, domain)
     text = canonical_text(values)
-    counts = text.drop_nulls().value_counts(name="n").sort(["n", column.name], descending=[True, False])
-    return Attribute(column.name, Kind.SET, _places(text, counts[column.name]), counts[column.name])
+    counts = text.rename("value").drop_nulls().value_counts(name="n").sort(["n", "value"], descending=[True, False])
+    domain = counts["value"].rename(column.name)
+    return Attribute(column.name, Kind.SET, _places(text, domain), domain)
 
 
 def encode_sensitive(values: pl.Series, column: Column) -> SensitiveAttribute:

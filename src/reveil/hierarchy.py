@@ -52,6 +52,7 @@ class Taxonomy:
     levels: IntArray = field(repr=False)
     lo: IntArray = field(repr=False)
     hi: IntArray = field(repr=False)
+    aliases: Mapping[str, int] = field(repr=False, default_factory=dict)
 
     @classmethod
     def load(cls, source: str | Path | Mapping[str, Any] | Taxonomy) -> Taxonomy:
@@ -86,13 +87,15 @@ class Taxonomy:
         # so levels are visited from the leaves up and the first label of an interval is kept).
         node_of: dict[tuple[int, int], int] = {}
         labels: list[str] = []
+        aliases: dict[str, int] = {}
         levels = np.empty((depth, count), dtype=np.int32)
         for level in range(depth - 1, -1, -1):
             for lo, hi in _runs(ordered, level):
                 node = node_of.setdefault((lo, hi), len(labels))
+                label = ordered[lo][min(level, len(ordered[lo]) - 1)]
                 if node == len(labels):
-                    path = ordered[lo]
-                    labels.append(path[min(level, len(path) - 1)])
+                    labels.append(label)
+                aliases.setdefault(label, node)
                 levels[level, lo : hi + 1] = node
         spans = np.array(list(node_of), dtype=np.int32).reshape(-1, 2)
         doubled = (
@@ -104,7 +107,7 @@ class Taxonomy:
                 file=where,
                 hint="A published label must name one set of values: give each node its own label.",
             )
-        return cls(leaves, tuple(labels), levels, spans[:, 0].copy(), spans[:, 1].copy())
+        return cls(leaves, tuple(labels), levels, spans[:, 0].copy(), spans[:, 1].copy(), aliases)
 
     @property
     def depth(self) -> int:
@@ -118,8 +121,8 @@ class Taxonomy:
 
     @cached_property
     def node_of_label(self) -> dict[str, int]:
-        """Node number of each label."""
-        return {label: node for node, label in enumerate(self.labels)}
+        """Node number of each label, those of chains included."""
+        return {**self.aliases, **{label: node for node, label in enumerate(self.labels)}}
 
     def cover(self, lo: IntArray, hi: IntArray) -> IntArray:
         """Return the lowest node that covers the leaves lo..hi, for many intervals at once."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,14 @@ def anonymize(
     return prepared.release
 
 
-def publish_file(config: Config, data: str | Path, out: str | Path, *, stage: Stage = _silent) -> Release:
-    """Publish a file as the config says: prepare, write, verify from the written bytes, put in place."""
+def publish_file(
+    config: Config, data: str | Path, out: str | Path, *, dry_run: bool = False, stage: Stage = _silent
+) -> Release:
+    """Publish a file as the config says: prepare, write, verify from the written bytes, put in place.
+
+    With ``dry_run`` all is done but the last step: what would be published is written to a temporary folder, verified
+    and thrown away.
+    """
     target = output_path(out)
     method = config.method or Mondrian()
     config.guarantee.check(config.schema, method)
@@ -66,7 +73,11 @@ def publish_file(config: Config, data: str | Path, out: str | Path, *, stage: St
         verify(written, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
 
     stage("writing")
-    prepared.release.write_checked(target, check)
+    if dry_run:
+        with tempfile.TemporaryDirectory() as folder:
+            prepared.release.write_checked(Path(folder) / target.name, check)
+    else:
+        prepared.release.write_checked(target, check)
     return prepared.release
 
 

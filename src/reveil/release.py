@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.errors import FileError, InputError, VerificationError
+from reveil.errors import FileError, VerificationError
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import Form, from_text, to_text
 from reveil.snapshot import read_text_table, to_native
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reveil.statistics import CodeArray
 
 SUFFIXES = (".csv", ".parquet")
+GROUP, COUNT = "group", "count"  # columns of two-table releases
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class Release:
 
     ``classes`` is the class (the rows with equal generalised cells) of each published row; ``cells`` describes the
     classes column by column; ``values`` are the columns published as they are.
+
+    A two-table release has a column ``group`` (``groups``: one number per row) and a second table ``batch``: group,
+    sensitive values, count.
     """
 
     manifest: dict[str, Any]
@@ -63,6 +67,8 @@ class Release:
     classes: CodeArray
     values: pl.DataFrame
     native: str = "polars"
+    groups: CodeArray | None = None
+    batch: pl.DataFrame | None = None
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -95,7 +101,21 @@ class Release:
                 columns[name] = cells(own).gather(own.index[self.classes])
             else:
                 columns[name] = values(self.values[name])
+        if self.groups is not None:
+            columns[GROUP] = pl.Series(GROUP, self.groups)
         return pl.DataFrame(columns)
+
+    @property
+    def sensitive(self) -> Any:
+        """The second table of a two-table release (group, sensitive values, count), in the caller's type; else None."""
+        return None if self.batch is None else to_native(_batch_text(self.batch), self.native)
+
+    def group_values(self) -> tuple[CodeArray, pl.DataFrame]:
+        """Return every published sensitive value with its group: what all statistics of groups are made of."""
+        if self.batch is None or self.groups is None:
+            return self.classes, self.values
+        rows = self.batch.select(pl.all().repeat_by(COUNT).explode())
+        return rows[GROUP].to_numpy().astype(np.int32), rows.drop(GROUP, COUNT)
 
     def count(self, expression: str | Expression, schema: Schema | None = None) -> Count:
         """Count the records that satisfy an expression: an estimate, and bounds that hold whatever they are.
@@ -116,18 +136,23 @@ class Release:
         with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as folder:
             draft = Path(folder) / target.name
             if target.suffix.lower() == ".csv":
-                self.text.write_csv(draft)
+                # A null alone on its line would be an empty line, which no reader counts.
+                self.text.write_csv(draft, null_value='""' if self.text.width == 1 else None)
             else:
                 self.typed.write_parquet(draft, compression="zstd", statistics=False)
-            self.manifest["digest"] = digest_of(draft)
+            if self.batch is not None:
+                _write_batch(self.batch, batch_path(draft))
+            tables = tables_of(draft, self.manifest)
+            self.manifest["digest"] = digest_of(*tables)
             manifest_path(draft).write_bytes(manifest_bytes(self.manifest))
             check(Release.read(draft))
-            for file in (draft, manifest_path(draft)):
+            # The manifest comes last: a table without a matching manifest is not a release.
+            files = [*tables, manifest_path(draft)]
+            for file in files:
                 _settle(file)
             with _undisturbed():
-                # The manifest comes last: a table without a matching manifest is not a release.
-                draft.replace(target)
-                manifest_path(draft).replace(manifest_path(target))
+                for file in files:
+                    file.replace(target.parent / file.name)
         return target
 
     @classmethod
@@ -137,18 +162,38 @@ class Release:
         if not path.is_file():
             raise FileError("there is no such file", file=path, hint="Check the path.")
         manifest = read_manifest(path)
-        if digest_of(path) != manifest["digest"]:
+        tables = tables_of(path, manifest)
+        if not all(table.is_file() for table in tables):
+            raise FileError(
+                "this release has a second table, which is missing",
+                file=batch_path(path),
+                hint="Keep the files of a release together.",
+            )
+        if digest_of(*tables) != manifest["digest"]:
             raise VerificationError(
                 "this table is not the one its manifest describes",
                 file=path,
                 hint="It was changed after it was published, or the two files belong to different releases.",
             )
         try:
-            return _assemble(_read_table(path), manifest)
+            batch = _read_table(tables[1]) if len(tables) > 1 else None
+            return _assemble(_read_table(path), batch, manifest)
         except (ValueError, KeyError, pl.exceptions.PolarsError):
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."
             ) from None
+
+
+def batch_path(table: str | Path) -> Path:
+    """Return where the second table of a release lies."""
+    path = Path(table)
+    return path.with_suffix(f".sensitive{path.suffix}")
+
+
+def tables_of(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
+    """Return the files that hold a release, in the order in which they are digested."""
+    two = any(column.get("table") == "sensitive" for column in manifest["columns"])
+    return [path, batch_path(path)] if two else [path]
 
 
 def output_path(path: str | Path) -> Path:
@@ -209,29 +254,60 @@ def _read_table(path: Path) -> pl.DataFrame:
         ) from None
 
 
-def _assemble(table: pl.DataFrame, manifest: dict[str, Any]) -> Release:
+def _batch_text(batch: pl.DataFrame) -> pl.DataFrame:
+    """Put the second table in notation, as all published text is."""
+    return batch.select(
+        to_text(batch[name], Form.VALUE) if batch[name].dtype == pl.String else name for name in batch.columns
+    )
+
+
+def _write_batch(batch: pl.DataFrame, path: Path) -> None:
+    if path.suffix.lower() == ".csv":
+        batch.select(to_text(batch[name], Form.VALUE) for name in batch.columns).write_csv(path)
+    else:
+        _batch_text(batch).write_parquet(path, compression="zstd", statistics=False)
+
+
+def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[str, Any]) -> Release:
     """Turn the rows of a file back into distinct cells and classes."""
-    described = {column["name"]: column for column in manifest["columns"]}
+    described = {column["name"]: column for column in manifest["columns"] if column.get("table") != "sensitive"}
     if list(described) != table.columns:
-        raise InputError("the columns of this table are not those of its manifest")
+        raise ValueError("the columns of this table are not those of its manifest")
     distinct: dict[str, tuple[Form, pl.Series, CodeArray]] = {}
     values = {}
     for name, column in described.items():
         form, dtype, cells = Form(column["form"]), dtype_named(column["type"]), table[name]
         if form is Form.VALUE:
-            text = cells.dtype == pl.String
-            values[name] = from_text(cells, form, dtype) if text else cells.cast(dtype)
+            values[name] = _read_values(cells, dtype)
             continue
         each = cells.unique(maintain_order=True)
-        place = pl.DataFrame({"cell": each}).with_row_index("place")
-        index = table.select(cell=name).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)[
-            "place"
-        ]
         typed = from_text(each, form, dtype) if each.dtype == pl.String else each
-        distinct[name] = (form, typed, index.to_numpy().astype(np.int32))
+        distinct[name] = (form, typed, places_in(cells, each))
     classes, first = classes_of([index for _, _, index in distinct.values()], table.height)
     cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
-    return Release(manifest, tuple(described), cells_of, classes, pl.DataFrame(values))
+    columns = tuple(name for name in described if described[name]["role"] != GROUP)
+    if batch is None:
+        return Release(manifest, columns, cells_of, classes, pl.DataFrame(values))
+    types = {column["name"]: column["type"] for column in manifest["columns"] if column.get("table") == "sensitive"}
+    types = {GROUP: described[GROUP]["type"], **types, COUNT: "Int64"}
+    if list(types) != batch.columns:
+        raise ValueError("the columns of the second table are not those of its manifest")
+    second = pl.DataFrame({name: _read_values(batch[name], dtype_named(kind)) for name, kind in types.items()})
+    groups = values.pop(GROUP).to_numpy().astype(np.int32)
+    if groups.min(initial=0) < 0 or (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
+        raise ValueError("groups are numbered from 0 up and counted from 1 up")
+    return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, batch=second)
+
+
+def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    return from_text(cells, Form.VALUE, dtype) if cells.dtype == pl.String else cells.cast(dtype)
+
+
+def places_in(cells: pl.Series, distinct: pl.Series) -> CodeArray:
+    """Return where each cell stands in a column of distinct cells."""
+    place = pl.DataFrame({"cell": distinct}).with_row_index("place")
+    joined = pl.DataFrame({"cell": cells}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
+    return joined["place"].to_numpy().astype(np.int32)
 
 
 def dtype_name(dtype: pl.DataType) -> str:

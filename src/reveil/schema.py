@@ -6,6 +6,7 @@ because a column that silently becomes harmless is how people are found.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -261,7 +262,8 @@ def make_column(
 def toml_key(name: str) -> str:
     """Return a column name as a TOML key."""
     bare = name and all(ch.isascii() and (ch.isalnum() or ch in "_-") for ch in name)
-    return name if bare else '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    # The escapes of a JSON string are all escapes of a basic TOML string.
+    return name if bare else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _names(given: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -22,10 +22,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reveil.assignment import Candidates, assignable
+from reveil.assignment import Candidates, assignable, fillable
 from reveil.codes import Attribute, Codes, Kind, encode
 from reveil.errors import VerificationError
 from reveil.notation import Form, split_label
+from reveil.release import COUNT, GROUP
 from reveil.schema import Role
 from reveil.statistics import BoolArray, CodeArray, GroupStats, Histogram, Reference
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from reveil.snapshot import Snapshot
 
 IntArray = npt.NDArray[np.int64]
+
+NOT_THE_RECORDS = "the published rows cannot be the records of this snapshot"
+ANOTHER_SNAPSHOT = "Some row has no record inside its box with its values. Is this the snapshot that was published?"
 
 
 @dataclass(frozen=True)
@@ -79,45 +83,66 @@ def verify(
     """
     codes = encode(snapshot) if codes is None else codes
     _check_shape(release, snapshot)
-    achieved = check_groups(release, model, _published_values(release, snapshot, codes, placement))
+    values = _published_codes(release, snapshot, codes, placement)
+    references = {
+        a.name: Reference(np.bincount(values[a.name], minlength=a.domain).astype(np.int64), a.ordered, a.levels)
+        for a in codes.sensitive
+    }
+    achieved = _check_groups(release, model, group_statistics(release, values, references))
     if achieved != release.manifest["achieved"]:
-        raise VerificationError(
-            "the manifest claims another level than the table has", hint=f"The table has {achieved}."
-        )
+        raise VerificationError("the manifest claims another level than the table", hint=f"The table has {achieved}.")
     admitted = {a.name: admitted_codes(release.cells[a.name], a) for a in codes.quasi}
-    if placement is None:
-        _check_assignment(release, snapshot, codes, admitted)
-    else:
+    if placement is not None:
         _check_rows(release, snapshot, codes, admitted, placement)
+    elif release.batch is not None:
+        _check_two_tables(release, release.batch, snapshot, codes, admitted)
+    else:
+        _check_assignment(release, snapshot, codes, admitted)
 
 
-def check_groups(release: Release, model: Model, values: Mapping[str, tuple[CodeArray, Reference]]) -> dict[str, Any]:
-    """Ask the model about every class; return what the release achieves, or raise with the first class that fails."""
-    stats = class_statistics(release, values)
+def _check_groups(release: Release, model: Model, stats: GroupStats) -> dict[str, Any]:
+    """Ask the model about every group; return what the release achieves, or raise with the first group that fails."""
+    if release.groups is not None:
+        rows = np.bincount(release.groups, minlength=stats.n_groups)
+        if len(rows) != stats.n_groups or (rows != stats.sizes).any():
+            raise VerificationError("the two tables do not have the same groups")
     for part in model.parts:
         verdict = part.verdict(stats)
         if not verdict.all():
             worst = int(np.flatnonzero(~verdict)[0])
             raise VerificationError(
-                f"the group {describe_class(release, worst)} does not satisfy {part!r}",
+                f"the group {describe_group(release, worst)} does not satisfy {part!r}",
                 hint=f"{int((~verdict).sum()):,} of {stats.n_groups:,} groups fail ({part.sentence()}).",
             )
     return model.achieved(stats)
 
 
-def class_statistics(release: Release, values: Mapping[str, tuple[CodeArray, Reference]]) -> GroupStats:
-    """Count sizes and sensitive values per class; ``values`` has codes per row and the table's distribution."""
-    n_classes = int(release.classes.max(initial=-1)) + 1
-    sizes = np.bincount(release.classes, minlength=n_classes).astype(np.int64)
+def group_statistics(
+    release: Release,
+    values: Mapping[str, CodeArray],
+    references: Mapping[str, Reference],
+    *,
+    placed: bool = False,
+) -> GroupStats:
+    """Count sizes and sensitive values per group.
+
+    ``values`` has one code per published sensitive value, in the order of :meth:`Release.group_values`, or with
+    ``placed`` in the order of the rows.
+    """
+    rows = release.classes if release.groups is None else release.groups
+    groups = rows if placed else release.group_values()[0]
+    n_groups = int(groups.max(initial=-1)) + 1
+    sizes = np.bincount(groups, minlength=n_groups).astype(np.int64)
     histograms = {
-        name: Histogram.of(release.classes, codes, n_classes, len(reference.counts))
-        for name, (codes, reference) in values.items()
+        name: Histogram.of(groups, own, n_groups, len(references[name].counts)) for name, own in values.items()
     }
-    return GroupStats(sizes, histograms, {name: reference for name, (_, reference) in values.items()})
+    return GroupStats(sizes, histograms, dict(references))
 
 
-def describe_class(release: Release, number: int) -> str:
-    """Name a class by its published cells."""
+def describe_group(release: Release, number: int) -> str:
+    """Name a group by its number where it has one, else by its published cells."""
+    if release.groups is not None:
+        return str(number)
     return ", ".join(f"{name}={own.text[int(own.index[number])]}" for name, own in release.cells.items())
 
 
@@ -172,9 +197,11 @@ def _admitted_sets(cells: Cells, attribute: Attribute) -> Admitted:
 
 
 def _check_shape(release: Release, snapshot: Snapshot) -> None:
-    published = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+    published = {Role.QUASI, Role.PLAIN} | ({Role.SENSITIVE} if release.batch is None else set())
     expected = tuple(name for name in snapshot.frame.columns if snapshot.schema[name].role in published)
-    if release.columns != expected:
+    told = release.columns if release.batch is None else (*release.columns, *release.batch.columns[1:-1])
+    apart = () if release.batch is None else snapshot.schema.sensitive
+    if set(told) != {*expected, *apart} or release.columns != expected:
         raise VerificationError(
             "the published columns are not those of the schema", hint=f"Expected {', '.join(expected)}."
         )
@@ -188,19 +215,16 @@ def _check_shape(release: Release, snapshot: Snapshot) -> None:
         )
 
 
-def _published_values(
+def _published_codes(
     release: Release, snapshot: Snapshot, codes: Codes, placement: npt.NDArray[np.integer] | None
-) -> dict[str, tuple[CodeArray, Reference]]:
-    """Return the code of each published sensitive value and the distribution over all published rows."""
+) -> dict[str, CodeArray]:
+    """Return the code of each published sensitive value."""
+    published = release.group_values()[1]
     found = {}
     for attribute in codes.sensitive:
-        published, raw = release.values[attribute.name], snapshot.frame[attribute.name]
-        if placement is not None and published.equals(raw.gather(placement), null_equal=True):
-            own = attribute.codes[placement]
-        else:
-            own = _codes_like(published, raw, attribute.codes)
-        counts = np.bincount(own, minlength=attribute.domain).astype(np.int64)
-        found[attribute.name] = (own, Reference(counts, attribute.ordered, attribute.levels))
+        own, raw = published[attribute.name], snapshot.frame[attribute.name]
+        same = placement is not None and release.batch is None and own.equals(raw.gather(placement), null_equal=True)
+        found[attribute.name] = attribute.codes[placement] if same else _codes_like(own, raw, attribute.codes)
     return found
 
 
@@ -240,6 +264,49 @@ def _check_rows(
     for name in release.values.columns:
         if not release.values[name].equals(snapshot.frame[name].gather(placement), null_equal=True):
             raise VerificationError(f"column {name!r} was altered", column=name)
+    if release.batch is not None:
+        told = pl.DataFrame({GROUP: release.groups}).with_columns(
+            snapshot.frame[name].gather(placement) for name in release.batch.columns[1:-1]
+        )
+        counted = told.group_by(told.columns).agg(pl.len().cast(pl.Int64).alias(COUNT)).sort(told.columns)
+        if not counted.equals(release.batch.sort(told.columns), null_equal=True):
+            raise VerificationError("the sensitive table was altered")
+
+
+def _check_two_tables(
+    release: Release, batch: pl.DataFrame, snapshot: Snapshot, codes: Codes, admitted: Mapping[str, Admitted]
+) -> None:
+    """Check a two-table release without placements.
+
+    Its cells are exact, so the rows must be the records as far as quasi and plain columns go; and records must be able
+    to fill the sensitive table, each in a group that has a row like it. Both are necessary; where people with equal
+    quasi values are in different groups, only the placements can say more.
+    """
+    quasi = {}
+    for a in codes.quasi:
+        own = admitted[a.name]
+        exact = np.where(own.lo <= own.hi, own.lo, own.codes)
+        if not ((own.lo == own.hi) ^ own.null).all():
+            raise VerificationError(f"column {a.name!r} should hold exact values", column=a.name)
+        quasi[a.name] = exact[release.cells[a.name].index[release.classes]].astype(np.int32)
+    names = [*quasi, *release.values.columns]
+    rows = pl.DataFrame({**quasi, **{n: release.values[n] for n in release.values.columns}})
+    plain = {n: snapshot.frame[n] for n in release.values.columns}
+    records = pl.DataFrame({**{a.name: a.codes for a in codes.quasi}, **plain})
+    raw = snapshot.frame.select(batch.columns[1:-1])
+    value, batch_value = _numbered(raw, batch.drop(GROUP, COUNT))
+    # Number the combinations of quasi and plain values in both, and let each record type find its groups.
+    point, row_point = _numbered(records, rows.select(names))
+    types = pl.DataFrame({"point": point, "value": value}).group_by("point", "value").len("records")
+    types = types.with_row_index("type")
+    slots = batch.select(GROUP, pl.col(COUNT).alias("rows")).with_columns(value=batch_value).with_row_index("slot")
+    seats = pl.DataFrame({"point": row_point, GROUP: release.groups}).unique()
+    edges = seats.join(types, on="point").join(slots, on=[GROUP, "value"]).select("type", "slot", "records", "rows")
+    left = np.bincount(point, minlength=int(row_point.max(initial=0)) + 1) - np.bincount(
+        row_point, minlength=int(point.max(initial=0)) + 1
+    )
+    if (left < 0).any() or not fillable(edges, types["records"].to_numpy(), slots["rows"].to_numpy()):
+        raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
 
 
 def _check_assignment(release: Release, snapshot: Snapshot, codes: Codes, admitted: Mapping[str, Admitted]) -> None:
@@ -263,18 +330,18 @@ def _check_assignment(release: Release, snapshot: Snapshot, codes: Codes, admitt
 
     candidates = Candidates(points, record_values, low, high, release.classes, row_values, exact)
     if not assignable(candidates):
-        raise VerificationError(
-            "the published rows cannot be the records of this snapshot",
-            hint="Some row has no record inside its box with its values. Is this the snapshot that was published?",
-        )
+        raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
 
 
 def _joint_values(snapshot: Snapshot, release: Release) -> tuple[IntArray, IntArray]:
     """Number the combinations of values in records and rows alike."""
-    records, rows = snapshot.frame.height, len(release.classes)
     if not release.values.columns:
-        return np.zeros(records, np.int64), np.zeros(rows, np.int64)
-    raw = snapshot.frame.select(release.values.columns)
-    both = pl.concat([raw, release.values.cast(dict(raw.schema))])  # type: ignore[arg-type]
+        return np.zeros(snapshot.frame.height, np.int64), np.zeros(len(release.classes), np.int64)
+    return _numbered(snapshot.frame.select(release.values.columns), release.values)
+
+
+def _numbered(one: pl.DataFrame, other: pl.DataFrame) -> tuple[IntArray, IntArray]:
+    """Number the distinct rows of two tables with the same columns alike."""
+    both = pl.concat([one, other.select(one.columns).cast(dict(one.schema))])  # type: ignore[arg-type]
     number = both.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64)
-    return number[:records], number[records:]
+    return number[: one.height], number[one.height :]

@@ -26,7 +26,7 @@ KEYS = [
     *("dcp", "ncp", "gcp", "em", "em_mean", "kl", "c_avg", "ail", "fem", "vem"),
     *("privacy_loss", "query_error", "counterfeits", "suppressed", "withheld", "dirty"),
 ]
-quick = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+quick = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
 near = {"rel": 1e-9, "abs": 1e-9}
 
 

@@ -11,8 +11,9 @@ from reveil.cli.console import Console, config_option, quiet_option
 @click.argument("data", type=click.Path())
 @config_option
 @click.option("-o", "--out", required=True, type=click.Path(), help="Where to write: .csv or .parquet.")
+@click.option("--dry-run", is_flag=True, help="Show what would be published, with measures; write nothing.")
 @quiet_option
-def command(data: str, config_path: str, out: str, quiet: bool) -> None:
+def command(data: str, config_path: str, out: str, dry_run: bool, quiet: bool) -> None:
     """Publish the table DATA (.csv or .parquet) as the config says.
 
     The release is verified from the written bytes before it is put in place; a manifest is written beside it.
@@ -24,11 +25,21 @@ def command(data: str, config_path: str, out: str, quiet: bool) -> None:
         from reveil.publishing import publish_file
 
         console.announce_compilation()
-        release = publish_file(load_config(config_path), data, out, stage=console.stage)
+        config = load_config(config_path)
+        release = publish_file(config, data, out, dry_run=dry_run, stage=console.stage)
+        if dry_run:
+            from reveil.cli.measure import table
+            from reveil.measures import measure
+
+            console.stage("measuring")
+            measures = measure(data, release, config.schema)
     manifest = release.manifest
     levels = ", ".join(f"{key} = {value}" for key, value in manifest["achieved"].items())
     console.say(
-        f"published {out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups, "
+        f"{'would publish' if dry_run else 'published'} {out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups, "
         f"{manifest['suppressed']:,} suppressed; reached {levels}\n"
         "verified from the written file: every group is valid, every record is inside its box, none is lost or altered"
     )
+    if dry_run:
+        click.echo(table(measures))
+        console.say("nothing was published (--dry-run)")

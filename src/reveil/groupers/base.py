@@ -24,6 +24,8 @@ class Grouper(ABC):
     """Proposes a partition in which every group satisfies a model."""
 
     name: ClassVar[str]
+    suppresses: ClassVar[bool] = False  # whether a record may end in no group
+    recode: str  # in which form the partition is published: the name of a recoder
 
     @classmethod
     @abstractmethod
@@ -40,9 +42,13 @@ class Grouper(ABC):
             return "groups with equal boxes are one group to a reader, and the model does not survive that union"
         return None
 
+    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Return the parameters under their config names."""
-        return {}
+
+    def check_recode(self) -> None:
+        """Refuse a form that nobody registered."""
+        registry.find("recoders", self.recode)
 
     def reads_values(self, model: Model) -> bool:
         """Return whether any choice depends on sensitive values; if not, the grouping is blind."""

@@ -54,8 +54,10 @@ class Mondrian(Grouper):
     name: ClassVar[str] = "mondrian"
     cut: Cut = "strict"
     choose: Choose = "width"
+    recode: str = "boxes"
 
     def __post_init__(self) -> None:
+        self.check_recode()
         for key, known in (("cut", get_args(Cut)), ("choose", get_args(Choose))):
             if getattr(self, key) not in known:
                 raise ConfigError(f"mondrian: unknown {key} {getattr(self, key)!r}", hint=f"Known: {', '.join(known)}.")
@@ -67,7 +69,7 @@ class Mondrian(Grouper):
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters under their config names."""
-        return {"cut": self.cut, "choose": self.choose}
+        return {"cut": self.cut, "choose": self.choose, "recode": self.recode}
 
     def reads_values(self, model: Model) -> bool:
         """Return whether any choice depends on sensitive values."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
 import polars as pl
 
+from reveil import registry
 from reveil.codes import Codes, encode
-from reveil.errors import ConfigError
+from reveil.errors import ConfigError, InfeasibleError
 from reveil.groupers.base import Grouper, check_feasible, check_plan
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.manifest import make_manifest
@@ -22,17 +24,20 @@ from reveil.models.k_anonymity import KAnonymity
 from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
 from reveil.notation import Form
-from reveil.recoders.boxes import FORMS, BoxRecoder, Recoded
-from reveil.release import Release, dtype_name
+from reveil.recoders.boxes import FORMS
+from reveil.release import COUNT, GROUP, Release, dtype_name
 from reveil.schema import Role, Schema
 from reveil.suppression import suppress_widest
-from reveil.verification import class_statistics
+from reveil.verification import group_statistics
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy.typing as npt
 
+    from reveil.recoders.base import Recoded, Recoder
     from reveil.snapshot import Snapshot
+    from reveil.statistics import Partition
 
+TELLS_WHO = "The exact quasi values of everybody are in the file: it does not hide who is in the table."
 ASSUMES = (
     "This release is judged alone: nothing is said about what it reveals together with others about the same people.",
     "Each person has at most one record in the table.",
@@ -133,67 +138,94 @@ def prepare_static(
     """Prepare one release under any model."""
     model.check(snapshot.schema)
     check_plan(method, model)
+    recoder: Recoder = registry.find("recoders", method.recode)()
     codes = encode(snapshot)
     check_feasible(codes, model)
-    partition = method.group(codes, model, rng)
     limit = int(suppression_share(suppress) * codes.n)
-    if limit:
-        partition = suppress_widest(codes, partition, model, limit)
-    recoded = BoxRecoder().recode(codes, partition)
+    partition = _within_limit(method.group(codes, model, rng), limit, codes, method)
+    if limit and method.recode == "boxes":
+        partition = suppress_widest(codes, partition, model, limit - codes.n + len(partition.order))
+    recoded = recoder.recode(codes, partition)
     placement = rng.permutation(partition.order)
-    release = _release(snapshot, codes, recoded, placement, model, method, suppress, series)
+    release = _release(snapshot, recoded, placement, rng)
+    published = {a.name: a.codes[placement] for a in codes.sensitive}
+    stats = group_statistics(release, published, codes.references(placement), placed=True)
+    release.manifest.update(
+        make_manifest(
+            series=series,
+            release=1,
+            guarantee={
+                "kind": Static.kind,
+                "grade": "counted" if method.reads_values(model) else "blind",
+                **model.parameters(),
+                **({"suppress": suppress} if suppress else {}),
+                "method": {"kind": method.name, **method.parameters()},
+            },
+            claim=f"In this release, {model.sentence()}.",
+            assumes=ASSUMES if recoded.groups is None else (*ASSUMES, TELLS_WHO),
+            columns=_columns(snapshot, codes, two_tables=recoded.groups is not None),
+            rows=len(placement),
+            groups=recoded.n_groups,
+            suppressed=codes.n - len(placement),
+            achieved=model.achieved(stats),
+        )
+    )
     return Prepared(release, placement, codes, model)
 
 
+def _within_limit(partition: Partition, limit: int, codes: Codes, method: Grouper) -> Partition:
+    """Refuse a grouping that leaves more records out than may be suppressed."""
+    out = codes.n - len(partition.order)
+    if out > limit:
+        most = max((int(a.reference().counts.max()) for a in codes.sensitive), default=codes.n)
+        raise InfeasibleError(
+            f"the method {method.name!r} finds no group for {out:,} records, and at most {limit:,} may be suppressed",
+            hint=f"The most frequent value allows l up to {codes.n // most}. Ask for that, or raise suppress.",
+        )
+    return partition
+
+
 def _release(
-    snapshot: Snapshot,
-    codes: Codes,
-    recoded: Recoded,
-    placement: np.ndarray[Any, np.dtype[np.int32]],
-    model: Model,
-    method: Grouper,
-    suppress: float,
-    series: str | None,
+    snapshot: Snapshot, recoded: Recoded, placement: npt.NDArray[np.int32], rng: np.random.Generator
 ) -> Release:
-    """Put rows in their published order and describe them."""
+    """Put rows in their published order; the manifest is still to be filled in."""
     schema, frame = snapshot.schema, snapshot.frame
-    names = tuple(n for n in frame.columns if schema[n].role in (Role.QUASI, Role.SENSITIVE, Role.PLAIN))
+    apart = recoded.groups is not None  # sensitive values in a table of their own
+    roles = (Role.QUASI, Role.PLAIN) if apart else (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+    names = tuple(n for n in frame.columns if schema[n].role in roles)
     values = pl.DataFrame({n: frame[n].gather(placement) for n in names if schema[n].role is not Role.QUASI})
-    kinds = {attribute.name: attribute.kind for attribute in codes.quasi}
-    columns = [
-        {
-            "name": name,
-            "role": schema[name].role.value,
-            "form": (FORMS[kinds[name]] if name in kinds else Form.VALUE).value,
-            "type": dtype_name(frame.schema[name]),
-        }
-        for name in names
-    ]
     classes = recoded.classes[placement]
-    grade = "counted" if method.reads_values(model) else "blind"
-    manifest = make_manifest(
-        series=series,
-        release=1,
-        guarantee={
-            "kind": Static.kind,
-            "grade": grade,
-            **model.parameters(),
-            **({"suppress": suppress} if suppress else {}),
-            "method": {"kind": method.name, **method.parameters()},
-        },
-        claim=f"In this release, {model.sentence()}.",
-        assumes=ASSUMES,
-        columns=columns,
-        rows=len(placement),
-        groups=recoded.n_classes,
-        suppressed=codes.n - len(placement),
-        achieved={},
-    )
-    release = Release(manifest, names, recoded.cells, classes, values, snapshot.native)
-    references = codes.references(placement)
-    published = {a.name: (a.codes[placement], references[a.name]) for a in codes.sensitive}
-    manifest["achieved"] = model.achieved(class_statistics(release, published))
-    return release
+    if recoded.groups is None:
+        return Release({}, names, recoded.cells, classes, values, snapshot.native)
+    taken = [name for name in (GROUP, COUNT) if name in frame.columns]
+    if taken:
+        raise ConfigError(
+            f"a two-table release has a column {taken[0]!r} of its own", column=taken[0], hint="Rename yours."
+        )
+    # Group numbers are random, and so is the order of the second table: neither says how groups were made.
+    groups = (rng.permutation(recoded.n_groups) + 1).astype(np.int32)[recoded.groups[placement]]
+    told = pl.DataFrame({GROUP: groups, **{n: frame[n].gather(placement) for n in schema.sensitive}})
+    batch = told.group_by(told.columns).agg(pl.len().cast(pl.Int64).alias(COUNT)).sort(told.columns)
+    return Release({}, names, recoded.cells, classes, values, snapshot.native, groups, batch)
+
+
+def _columns(snapshot: Snapshot, codes: Codes, *, two_tables: bool) -> list[dict[str, str]]:
+    """Describe the published columns, table by table."""
+    schema, frame = snapshot.schema, snapshot.frame
+    kinds = {attribute.name: attribute.kind for attribute in codes.quasi}
+    first, second = [], []
+    for name in frame.columns:
+        role = schema[name].role
+        if role in (Role.PERSON, Role.IDENTIFIER):
+            continue
+        form = FORMS[kinds[name]] if name in kinds else Form.VALUE
+        column = {"name": name, "role": role.value, "form": form.value, "type": dtype_name(frame.schema[name])}
+        if two_tables and role is Role.SENSITIVE:
+            second.append({**column, "table": "sensitive"})
+        else:
+            first.append(column)
+    group = [{"name": GROUP, "role": GROUP, "form": Form.VALUE.value, "type": "Int32"}] if two_tables else []
+    return [*first, *group, *second]
 
 
 def suppression_share(value: object) -> float:

@@ -6,33 +6,21 @@ lowest node over the group, other categories the set of values that occur. Null 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from reveil.codes import Attribute, Codes, Kind
 from reveil.notation import Form, label_cells
-from reveil.release import Cells, classes_of
+from reveil.recoders.base import Recoded, Recoder
+from reveil.release import Cells, classes_of, places_in
 from reveil.statistics import BoolArray, Boxes, CodeArray, Histogram, Partition
 
 FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.ORDERED: Form.SET, Kind.SET: Form.SET, Kind.TAXONOMY: Form.LABEL}
 
 
-@dataclass(frozen=True)
-class Recoded:
-    """Classes (groups that look the same are one class), their cells, and the class of each record (-1: suppressed)."""
-
-    cells: dict[str, Cells]
-    classes: CodeArray
-    n_classes: int
-
-
-class BoxRecoder:
+class BoxRecoder(Recoder):
     """Publishes every group as one box."""
-
-    name = "boxes"
 
     def recode(self, codes: Codes, partition: Partition) -> Recoded:
         """Build the cells of every group, once per distinct cell."""
@@ -50,7 +38,7 @@ class BoxRecoder:
         # To a reader, groups with equal cells are one group; so they are here.
         class_of_group, first = classes_of([own.index for own in made.values()], partition.n_groups)
         cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
-        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first))
+        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first), None)
 
 
 def _span_cells(attribute: Attribute, lo: CodeArray, hi: CodeArray, null: BoolArray) -> Cells:
@@ -103,11 +91,7 @@ def _lists(attribute: Attribute, members: list[npt.NDArray[np.integer]], null: B
 def _merged(cells: Cells) -> Cells:
     """Let equal cells be one: different spans may have the same closure."""
     distinct = cells.distinct.unique(maintain_order=True)
-    place = pl.DataFrame({"cell": distinct}).with_row_index("place")
-    joined = pl.DataFrame({"cell": cells.distinct}).join(
-        place, on="cell", how="left", maintain_order="left", nulls_equal=True
-    )
-    return Cells(cells.form, distinct, joined["place"].to_numpy().astype(np.int32)[cells.index])
+    return Cells(cells.form, distinct, places_in(cells.distinct, distinct)[cells.index])
 
 
 def _values(domain: pl.Series, codes: npt.NDArray[np.integer], missing: BoolArray) -> pl.Series:

@@ -1,0 +1,38 @@
+"""What a recoder is: a partition in, published cells out.
+
+To add one: a file in this folder and a line under ``[project.entry-points."reveil.recoders"]``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reveil.codes import Codes
+    from reveil.release import Cells
+    from reveil.statistics import CodeArray, Partition
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """What is published of the quasi columns.
+
+    Classes are records with equal cells: ``cells`` describes them column by column, ``classes`` is the class of each
+    record (-1: suppressed). ``groups`` is the group of each record where it is published as a column, with the
+    sensitive values in a table of their own; None where the classes are the groups.
+    """
+
+    cells: dict[str, Cells]
+    classes: CodeArray
+    n_groups: int
+    groups: CodeArray | None
+
+
+class Recoder(ABC):
+    """Turns a partition into published cells."""
+
+    @abstractmethod
+    def recode(self, codes: Codes, partition: Partition) -> Recoded:
+        """Build the cells of every group, once per distinct cell."""
