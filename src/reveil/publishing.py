@@ -6,6 +6,7 @@ import hashlib
 import secrets
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from reveil.config import Config
     from reveil.groupers.base import Grouper
     from reveil.models.base import Model

@@ -57,8 +57,8 @@ class Release:
     ``classes`` is the class (the rows with equal generalised cells) of each published row; ``cells`` describes the
     classes column by column; ``values`` are the columns published as they are.
 
-    A two-table release has a column ``group`` (``groups``: one number per row) and a second table ``batch``: group,
-    sensitive values, count.
+    Where the method publishes a column ``group``, ``groups`` has its number per row; a two-table release also has a
+    second table ``batch``: group, sensitive values, count.
     """
 
     manifest: dict[str, Any]
@@ -112,8 +112,8 @@ class Release:
 
     def group_values(self) -> tuple[CodeArray, pl.DataFrame]:
         """Return every published sensitive value with its group: what all statistics of groups are made of."""
-        if self.batch is None or self.groups is None:
-            return self.classes, self.values
+        if self.batch is None:
+            return self.classes if self.groups is None else self.groups, self.values
         rows = self.batch.select(pl.all().repeat_by(COUNT).explode())
         return rows[GROUP].to_numpy().astype(np.int32), rows.drop(GROUP, COUNT)
 
@@ -286,16 +286,18 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[st
     classes, first = classes_of([index for _, _, index in distinct.values()], table.height)
     cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
     columns = tuple(name for name in described if described[name]["role"] != GROUP)
+    groups = None if len(columns) == len(described) else values.pop(GROUP).to_numpy().astype(np.int32)
+    if groups is not None and groups.min(initial=0) < 0:
+        raise ValueError("groups are numbered from 0 up")
     if batch is None:
-        return Release(manifest, columns, cells_of, classes, pl.DataFrame(values))
+        return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups)
     types = {column["name"]: column["type"] for column in manifest["columns"] if column.get("table") == "sensitive"}
     types = {GROUP: described[GROUP]["type"], **types, COUNT: "Int64"}
     if list(types) != batch.columns:
         raise ValueError("the columns of the second table are not those of its manifest")
     second = pl.DataFrame({name: _read_values(batch[name], dtype_named(kind)) for name, kind in types.items()})
-    groups = values.pop(GROUP).to_numpy().astype(np.int32)
-    if groups.min(initial=0) < 0 or (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
-        raise ValueError("groups are numbered from 0 up and counted from 1 up")
+    if (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
+        raise ValueError("groups are numbered from 0 up and values counted from 1 up")
     return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, batch=second)
 
 

@@ -15,17 +15,16 @@ a verdict on the finer ones holds for what the reader sees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.admitted import Admitted, admitted_codes
 from reveil.assignment import Candidates, assignable, fillable
-from reveil.codes import Attribute, Codes, Kind, encode
+from reveil.codes import Codes, encode
 from reveil.errors import VerificationError
-from reveil.notation import Form, split_label
 from reveil.release import COUNT, GROUP
 from reveil.schema import Role
 from reveil.statistics import BoolArray, CodeArray, GroupStats, Histogram, Reference
@@ -34,38 +33,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.models.base import Model
-    from reveil.release import Cells, Release
+    from reveil.release import Release
     from reveil.snapshot import Snapshot
 
 IntArray = npt.NDArray[np.int64]
 
 NOT_THE_RECORDS = "the published rows cannot be the records of this snapshot"
 ANOTHER_SNAPSHOT = "Some row has no record inside its box with its values. Is this the snapshot that was published?"
-
-
-@dataclass(frozen=True)
-class Admitted:
-    """What the distinct cells of one column admit, in codes of the snapshot.
-
-    A cell admits the codes ``lo..hi`` that are in it (``members``, if given: cell number times codes plus code,
-    sorted) and the null code where ``null`` is set.
-    """
-
-    lo: CodeArray
-    hi: CodeArray
-    null: BoolArray
-    members: IntArray | None
-    codes: int
-
-    def contains(self, cells: npt.NDArray[np.integer], codes: npt.NDArray[np.integer]) -> BoolArray:
-        """Return whether each cell admits the code beside it."""
-        inside = (codes >= self.lo[cells]) & (codes <= self.hi[cells]) & (codes < self.codes)
-        if self.members is not None:
-            key = cells.astype(np.int64) * (self.codes + 1) + codes
-            place = np.minimum(np.searchsorted(self.members, key), max(len(self.members) - 1, 0))
-            inside &= self.members[place] == key if len(self.members) else False
-        admitted: BoolArray = inside | (self.null[cells] & (codes == self.codes))
-        return admitted
 
 
 def verify(
@@ -144,56 +118,6 @@ def describe_group(release: Release, number: int) -> str:
     if release.groups is not None:
         return str(number)
     return ", ".join(f"{name}={own.text[int(own.index[number])]}" for name, own in release.cells.items())
-
-
-def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
-    """Turn published cells into codes of the snapshot."""
-    size = attribute.null_code
-    if attribute.kind is Kind.INTERVAL:
-        if cells.form is not Form.INTERVAL:
-            raise VerificationError(f"column {attribute.name!r} should hold intervals", column=attribute.name)
-        lo, hi, null = (cells.distinct.struct.field(name) for name in ("lo", "hi", "null"))
-        alone = lo.is_null().to_numpy()
-        low = attribute.domain.search_sorted(lo.fill_null(strategy="zero") if alone.any() else lo, side="left")
-        high = attribute.domain.search_sorted(hi.fill_null(strategy="zero") if alone.any() else hi, side="right")
-        return Admitted(
-            np.where(alone, 1, low.to_numpy()).astype(np.int32),
-            np.where(alone, 0, high.to_numpy().astype(np.int64) - 1).astype(np.int32),
-            null.to_numpy(),
-            None,
-            size,
-        )
-    if attribute.taxonomy is not None:
-        labels, null = split_label(cells.distinct)
-        taxonomy = attribute.taxonomy
-        node = np.array([taxonomy.node_of_label.get(label, -1) if label is not None else -1 for label in labels])
-        unknown = (node < 0) & labels.is_not_null().to_numpy()
-        if unknown.any():
-            raise VerificationError(
-                f"column {attribute.name!r} has labels that its hierarchy does not", column=attribute.name
-            )
-        first = np.where(node < 0, 1, taxonomy.lo[node]).astype(np.int32)
-        last = np.where(node < 0, 0, taxonomy.hi[node]).astype(np.int32)
-        return Admitted(first, last, null.to_numpy(), None, size)
-    return _admitted_sets(cells, attribute)
-
-
-def _admitted_sets(cells: Cells, attribute: Attribute) -> Admitted:
-    size = attribute.null_code
-    members = pl.DataFrame({"cell": np.arange(len(cells.distinct)), "value": cells.distinct}).explode("value")
-    domain = pl.DataFrame({"value": attribute.domain, "code": np.arange(size)})
-    known = members.drop_nulls("value").join(domain, on="value", how="left")
-    if known["code"].null_count():
-        raise VerificationError(
-            f"column {attribute.name!r} has values that the snapshot does not", column=attribute.name
-        )
-    cell, code = known["cell"].to_numpy(), known["code"].to_numpy()
-    lo, hi = np.full(len(cells.distinct), size, np.int32), np.full(len(cells.distinct), -1, np.int32)
-    np.minimum.at(lo, cell, code.astype(np.int32))
-    np.maximum.at(hi, cell, code.astype(np.int32))
-    null = np.zeros(len(cells.distinct), np.bool_)
-    null[members.filter(pl.col("value").is_null())["cell"].to_numpy()] = True
-    return Admitted(lo, hi, null, np.sort(cell.astype(np.int64) * (size + 1) + code), size)
 
 
 def _check_shape(release: Release, snapshot: Snapshot) -> None:

@@ -92,7 +92,7 @@ def test_fakes_and_dirty_rows(case, data):
         per_group[str(group)] += 1
     changed = replace(
         release,
-        values=pl.DataFrame({**release.values.to_dict(), "group": groups}),
+        groups=np.array(groups, np.int32),
         manifest={
             **release.manifest,
             "dirty": dirty,

@@ -60,7 +60,7 @@ def command(
         console.stage("measuring")
         found = measure(raw_path, release, schema, queries, seed, dimensionality=dimensions, selectivity=selectivity)
     if json_path != "-":
-        click.echo("\n".join(_table(found)))
+        click.echo(table(found))
     if json_path is not None:
         _write(found, json_path)
 
@@ -81,7 +81,7 @@ def _write(found: Measures, path: str) -> None:
         raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None
 
 
-def _table(found: Measures) -> Iterator[str]:
+def table(found: Measures) -> str:
     """Lay out names, values and meanings in columns."""
     from reveil.measures import meanings
 
@@ -92,8 +92,7 @@ def _table(found: Measures) -> Iterator[str]:
             note += f": {found.shares[key]:.2%}"
         lines += [(name, _number(value), NOTES.get(name, note)) for name, value in _flat(key, found[key])]
     names, values = max(len(line[0]) for line in lines), max(len(line[1]) for line in lines)
-    for name, value, note in lines:
-        yield f"{name:<{names}}  {value:>{values}}  {note}".rstrip()
+    return "\n".join(f"{name:<{names}}  {value:>{values}}  {note}".rstrip() for name, value, note in lines)
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:

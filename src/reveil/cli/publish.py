@@ -35,8 +35,9 @@ def command(data: str, config_path: str, out: str, dry_run: bool, quiet: bool) -
             measures = measure(data, release, config.schema)
     manifest = release.manifest
     levels = ", ".join(f"{key} = {value}" for key, value in manifest["achieved"].items())
+    done = "would publish" if dry_run else "published"
     console.say(
-        f"{'would publish' if dry_run else 'published'} {out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups, "
+        f"{done} {out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups, "
         f"{manifest['suppressed']:,} suppressed; reached {levels}\n"
         "verified from the written file: every group is valid, every record is inside its box, none is lost or altered"
     )

@@ -11,12 +11,13 @@ import numpy as np
 from reveil.curve import along_curve
 from reveil.errors import ConfigError
 from reveil.groupers.base import Grouper
+from reveil.groupers.mondrian import Mondrian
 from reveil.kernels import deal
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
-from reveil.statistics import CodeArray, IntArray, Partition
+from reveil.statistics import Partition
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 class Anatomy(Grouper):
     """Deals records into groups of l different values, and publishes quasi values and sensitive values apart.
 
-    Groups take one record of each of the l currently most frequent values. Which record: the groups are put in random
-    order, and each value's records, ordered along a space-filling curve, go in that order to the groups that take the
-    value, so that records of one group lie near each other. A record left over goes to the nearest group that lacks
-    its value; if all have it, it is suppressed.
+    The table is first cut, as Mondrian does, into cells in which no value has more than 1/l of the records. In each
+    cell groups take one record of each of the l currently most frequent values, in their order along a space-filling
+    curve; a record left over goes to the nearest group that lacks its value. If all have it, it is suppressed: that
+    happens only where the whole table has more than 1/l of one value.
 
     Guarantee: in every group all values are different, at least l of them; so no value has more than 1/l of a group.
     Assumes: one sensitive attribute.
@@ -73,43 +74,20 @@ class Anatomy(Grouper):
                 f"anatomy deals the values of one sensitive column, not of {len(codes.sensitive)}",
                 hint="Declare one column as sensitive, or use the method 'mondrian' with recode = \"anatomy\".",
             )
-        values = codes.sensitive[0].codes
-        domain = codes.sensitive[0].domain
-        counts = np.bincount(values, minlength=domain).astype(np.int64)
-        dealt, left = deal.rounds(counts, _values_per_group(model))
-        dealt = rng.permutation(dealt)
-        labels = self._hand_out(codes, values, counts, dealt, left)
-        order = np.argsort(labels, kind="stable").astype(np.int32)[int((labels < 0).sum()) :]
-        sizes = np.bincount(labels[labels >= 0], minlength=len(dealt))
-        return Partition(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
-
-    @staticmethod
-    def _hand_out(codes: Codes, values: CodeArray, counts: IntArray, dealt: CodeArray, left: IntArray) -> IntArray:
-        """Give each record its group, -1 for none."""
-        labels = np.full(codes.n, -1, np.int64)
-        by_value = along_curve(codes)
-        by_value = by_value[np.argsort(values[by_value], kind="stable")]
-        starts = np.cumsum(counts) - counts
-        # Slots in the order of values, and within a value in the order of the groups.
-        slots = np.argsort(dealt.ravel(), kind="stable")
-        slot_group, slot_value = slots // max(dealt.shape[1], 1), dealt.ravel()[slots]
-        used = counts - left
-        first_slot = np.cumsum(used) - used
-        rank = np.arange(len(slots)) - first_slot[slot_value]
-        # The records of a value that are left over are spread evenly among the others, so that the rest stay near.
-        place = rank * counts[slot_value] // np.maximum(used[slot_value], 1)
-        labels[by_value[starts[slot_value] + place]] = slot_group
-        for value in np.flatnonzero(left):
-            own = by_value[starts[value] : starts[value] + counts[value]]
-            spare = np.flatnonzero(labels[own] < 0)
-            lacking = np.setdiff1d(np.arange(len(dealt)), np.flatnonzero((dealt == value).any(axis=1)))
-            spare = spare[: len(lacking)]
-            # Groups lie along the curve in their order: the nearest is the one at the same share of the way. A group
-            # takes one of them; who comes second goes to the next.
-            step = np.arange(len(spare))
-            wanted = np.maximum.accumulate(spare * len(lacking) // len(own) - step) + step
-            labels[own[spare]] = lacking[np.minimum(wanted, len(lacking) - len(spare) + step)]
-        return labels
+        least = _values_per_group(model)
+        # Deal within cells as small as they can be dealt without a rest: there no value has more than 1/l. (Where the
+        # table as a whole has too much of one, it is one cell.)
+        cells = Mondrian().group(codes, FrequencyDiversity(least), rng)
+        place = np.empty(codes.n, np.int64)
+        place[along_curve(codes)] = np.arange(codes.n)
+        order = cells.order[np.lexsort((place[cells.order], cells.labels[cells.order]))]
+        attribute = codes.sensitive[0]
+        labels, n_groups = deal.deal(
+            attribute.codes[order], cells.offsets[:-1], cells.offsets[1:], least, attribute.domain
+        )
+        grouped = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
+        sizes = np.bincount(labels[grouped], minlength=n_groups)
+        return Partition(order[grouped], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
 
 
 def _values_per_group(model: Model) -> int:

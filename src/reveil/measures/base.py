@@ -18,7 +18,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from reveil.codes import FloatArray, encode_quasi
 from reveil.errors import DataError, shown
@@ -27,12 +26,12 @@ from reveil.measures.columns import PublishedColumn
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import polars as pl
+
     from reveil.release import Release
     from reveil.schema import Schema
     from reveil.snapshot import Snapshot
     from reveil.statistics import CodeArray, IntArray
-
-GROUP = "group"
 
 
 class Meaning(NamedTuple):
@@ -160,11 +159,19 @@ class Subject:
     @cached_property
     def _labels(self) -> tuple[CodeArray, list[str]] | None:
         """Groups by their published labels, with the labels."""
-        if GROUP not in self.release.values.columns or any(c.name == GROUP for c in self.schema.columns):
+        if self.release.groups is None:
             return None
-        named = self.release.values[GROUP].cast(pl.String)
-        labels = named.unique().sort()
-        return named.cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int32), labels.to_list()
+        numbers, index = np.unique(self.release.groups, return_inverse=True)
+        return index.astype(np.int32), [str(number) for number in numbers]
+
+    @cached_property
+    def told(self) -> tuple[CodeArray, pl.DataFrame]:
+        """Every published sensitive value and its group."""
+        groups, values = self.release.group_values()
+        if self.release.batch is None or self._labels is None:
+            return self.groups, values
+        numbers = np.array(self._labels[1], np.int32)
+        return np.searchsorted(numbers, groups).astype(np.int32), values
 
     @cached_property
     def group_rows(self) -> IntArray:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.admitted import Admitted, admitted_codes
 from reveil.codes import Attribute, FloatArray, Kind
 from reveil.errors import DataError, VerificationError
 from reveil.measures.lines import Line, line_of
 from reveil.notation import Form
-from reveil.verification import Admitted, admitted_codes
 
 if TYPE_CHECKING:
     from reveil.release import Cells

@@ -30,8 +30,8 @@ class PrivacyLoss(Measure):
     place: ClassVar = 90
 
     def of(self, subject: Subject) -> Mapping[str, Any]:
-        """Measure every sensitive attribute that is published beside the boxes."""
-        published = [name for name in subject.schema.sensitive if name in subject.release.values.columns]
+        """Measure every sensitive attribute that is published."""
+        published = [name for name in subject.schema.sensitive if name in subject.told[1].columns]
         return {"privacy_loss": {name: _largest(subject, name) for name in published}}
 
 
@@ -40,7 +40,7 @@ def _largest(subject: Subject, name: str) -> float:
     if not groups:
         return 0.0
     attribute = _encoded(subject, name)
-    histogram = Histogram.of(subject.groups, attribute.codes, groups, attribute.domain)
+    histogram = Histogram.of(subject.told[0], attribute.codes, groups, attribute.domain)
     reference = attribute.reference()
     numerator, denominator = earth_movers_distance(histogram, reference, _distance(subject, reference))
     return float((numerator.astype(np.float64) / denominator.astype(np.float64)).max())
@@ -55,7 +55,7 @@ def _distance(subject: Subject, reference: Reference) -> str | None:
 
 def _encoded(subject: Subject, name: str) -> SensitiveAttribute:
     """Give published values codes of their own; bins are those of the snapshot, as for the model."""
-    column, values = subject.schema[name], subject.release.values[name]
+    column, values = subject.schema[name], subject.told[1][name]
     if column.bins is None:
         return encode_sensitive(values, column)
     raw = subject.snapshot.frame[name]

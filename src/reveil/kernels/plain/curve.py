@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-from itertools import pairwise
 
 
 def adjacent(path: Sequence[Sequence[int]]) -> bool:
     """Return whether each point of a path is one step from the one before: what makes a curve of an order."""
-    return all(
-        sum(abs(a - b) for a, b in zip(one, other, strict=True)) == 1
-        for one, other in itertools.pairwise(path)
-    )
+    return all(sum(abs(a - b) for a, b in zip(one, other, strict=True)) == 1 for one, other in itertools.pairwise(path))

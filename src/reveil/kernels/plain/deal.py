@@ -1,4 +1,4 @@
-"""Plain twin of :mod:`reveil.kernels.deal`."""
+"""Plain twin of :mod:`reveil.kernels.deal`, for one segment."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def rounds(counts: Sequence[int], least: int) -> tuple[list[list[int]], list[int]]:
-    """Take one record of each of the ``least`` most frequent values while so many values are left."""
-    left = list(counts)
-    groups = []
-    while sum(count > 0 for count in left) >= least:
-        frequent = sorted(range(len(left)), key=lambda value: (-left[value], value))[:least]
-        groups.append(frequent)
-        for value in frequent:
-            left[value] -= 1
-    return groups, left
+def deal(values: Sequence[int], least: int) -> list[int]:
+    """Give each record a group of different values, -1 where there is none."""
+    labels = [-1] * len(values)
+    left = {value: [i for i, v in enumerate(values) if v == value] for value in sorted(set(values))}
+    groups = 0
+    while sum(bool(places) for places in left.values()) >= least:
+        for value in sorted(left, key=lambda v: (-len(left[v]), v))[:least]:
+            labels[left[value].pop(0)] = groups
+        groups += 1
+    for value in sorted(left, key=lambda v: (-len(left[v]), v)):
+        for i in left[value]:
+            near = sorted((j for j in range(len(values)) if j != i), key=lambda j: (abs(j - i), j))
+            has = {labels[j] for j in range(len(values)) if values[j] == value}
+            labels[i] = next((labels[j] for j in near if labels[j] >= 0 and labels[j] not in has), -1)
+    return labels
