@@ -25,7 +25,7 @@ demo: setup
 	@$(BIN)/reveil demo --out demo
 
 test: $(VENV)/.tools
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.tools
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

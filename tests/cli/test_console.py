@@ -1,0 +1,55 @@
+"""Talk: progress at a terminal only, compilation announced, no colours."""
+
+import io
+import os
+import sys
+import time
+
+import pytest
+
+from reveil.cli import console
+from tests.cli.run import reveil
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_shows_the_stage_after_a_while_and_wipes_it(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(console, "PATIENCE", 0.05)
+    talk = console.Console()
+    with talk.progress():
+        talk.stage("grouping")
+        time.sleep(0.3)
+    assert "grouping" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_no_progress_in_a_short_run_or_without_a_terminal(monkeypatch):
+    for stream, patience in ((Terminal(), 2.0), (io.StringIO(), 0.0)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr(console, "PATIENCE", patience)
+        with console.Console().progress() as talk:
+            talk.stage("grouping")
+            time.sleep(0.05)
+        assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}])
+def test_no_colours(tmp_path, setting):
+    done = reveil("publish", "none.csv", "-c", "none.toml", "-o", tmp_path / "o.csv", **setting)
+    assert "\x1b" not in done.stderr
+
+
+def test_compilation_is_announced_once_per_machine(tmp_path):
+    (tmp_path / "t.csv").write_text("age,s\n1,a\n2,b\n")
+    (tmp_path / "c.toml").write_text('[columns]\nage = "quasi"\ns = "sensitive"\n[guarantee]\nkind = "static"\nk = 2\n')
+    arguments = ("publish", tmp_path / "t.csv", "-c", tmp_path / "c.toml", "-o", tmp_path / "o.csv")
+    setting = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    os.makedirs(setting["NUMBA_CACHE_DIR"])  # noqa: PTH103
+    first, second = (reveil(*arguments, **setting).stderr for _ in range(2))
+    assert first.count("compiling") == 1
+    assert "compiling" not in second
