@@ -40,13 +40,14 @@ class Admitted:
 
     def contains(self, cells: npt.NDArray[np.integer], codes: npt.NDArray[np.integer]) -> BoolArray:
         """Return whether each cell admits the code beside it."""
-        inside = (codes >= self.lo[cells]) & (codes <= self.hi[cells]) & (codes < self.codes)
+        inside: BoolArray = (codes >= self.lo[cells]) & (codes <= self.hi[cells])
         if self.members is not None:
             key = cells.astype(np.int64) * (self.codes + 1) + codes
             place = np.minimum(np.searchsorted(self.members, key), max(len(self.members) - 1, 0))
             inside &= self.members[place] == key if len(self.members) else False
-        admitted: BoolArray = inside | (self.null[cells] & (codes == self.codes))
-        return admitted
+        if self.null.any():
+            inside |= self.null[cells] & (codes == self.codes)
+        return inside
 
 
 def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
