@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 PATIENTS = 20_000
 SHOWN = 3
+QUESTION = "age in [30, 40] and sex = f"
 
 
 @click.command("demo")
@@ -33,6 +37,8 @@ def command(out: str, quiet: bool) -> None:
         from reveil import hospital
         from reveil.config import load_config
         from reveil.errors import FileError
+        from reveil.expressions import matches
+        from reveil.measures import measure
         from reveil.publishing import publish_file, verify_file
 
         console.announce_compilation()
@@ -51,6 +57,10 @@ def command(out: str, quiet: bool) -> None:
         config = load_config(config_path)
         release = publish_file(config, raw_path, release_path, stage=console.stage)
         verify_file(config, release_path, raw_path, stage=console.stage)
+        count = release.count(QUESTION, config.schema)
+        truth = int(matches(QUESTION, raw, config.schema).sum())
+        console.stage("measuring")
+        loss = measure(raw, release, config.schema)["gcp"]
 
     quasi = list(config.schema.quasi)
     unique = raw.group_by(quasi).len().filter(pl.col("len") == 1).height
@@ -72,10 +82,18 @@ def command(out: str, quiet: bool) -> None:
         "Checked from the written file by code that shares nothing with the publisher: every group is valid,",
         "every patient is inside their box, none is lost or altered.",
         "",
+        f"It can still be asked. {QUESTION}: estimated {count.estimate:,.0f}, certainly between",
+        f"{count.lower:,} and {count.upper:,}; the truth is {truth:,}. A cell covers {loss:.0%} of its column's range.",
+        "",
         f"In {folder}: january.csv (raw), reveil.toml, published.csv, published.manifest.json. Try it again:",
-        f"  reveil publish {raw_path} -c {config_path} -o {folder / 'again.csv'}",
+        f"  {_program()} publish {raw_path} -c {config_path} -o {folder / 'again.csv'}",
     ]
     click.echo("\n".join(lines))
+
+
+def _program() -> str:
+    """Return how the reader can call this program from where they are."""
+    return "reveil" if shutil.which("reveil") else os.path.relpath(sys.argv[0])
 
 
 def _rows(frame: pl.DataFrame) -> list[str]:
