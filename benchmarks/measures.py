@@ -24,7 +24,9 @@ def run() -> bool:
     good &= show("1,000 random windows on top", (asked - plain) / one, 10)
     counter = Counter(release, schema)
     counter.count(WINDOW)
-    return good & show("1,000 times release.count of a window", 1_000 * best_of(lambda: counter.count(WINDOW), 20) / one, 10)
+    return good & show(
+        "1,000 times release.count of a window", 1_000 * best_of(lambda: counter.count(WINDOW), 20) / one, 10
+    )
 
 
 if __name__ == "__main__":

@@ -82,3 +82,23 @@ class Console:
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing unless something is wrong.")
 config_option = click.option("-c", "--config", "config_path", required=True, type=click.Path(), help="The reveil.toml.")
+json_option = click.option(
+    "--json", "json_path", metavar="F", type=click.Path(), help="Write JSON to this file; - prints it."
+)
+
+
+def write_json(content: object, path: str) -> None:
+    """Write JSON to a file, or print it where the path is ``-``."""
+    import json
+    from pathlib import Path
+
+    from reveil.errors import FileError
+
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    if path == "-":
+        click.echo(text)
+        return
+    try:
+        Path(path).write_text(text + "\n", encoding="utf-8")
+    except OSError:
+        raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None

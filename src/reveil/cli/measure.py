@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reveil.cli.console import Console, config_option, quiet_option
+from reveil.cli.console import Console, config_option, json_option, quiet_option, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ NOTES = {"query_error skipped": "queries that no raw record satisfies, left out 
     "--selectivity", type=float, default=0.05, show_default=True, help="Share of the records in a query, about."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which queries are drawn.")
-@click.option("--json", "json_path", metavar="F", type=click.Path(), help="Write JSON to this file; - prints it.")
+@json_option
 @quiet_option
 def command(
     raw_path: str,
@@ -62,23 +62,7 @@ def command(
     if json_path != "-":
         click.echo(table(found))
     if json_path is not None:
-        _write(found, json_path)
-
-
-def _write(found: Measures, path: str) -> None:
-    import json
-    from pathlib import Path
-
-    from reveil.errors import FileError
-
-    text = json.dumps(found.to_dict(), indent=2, ensure_ascii=False)
-    if path == "-":
-        click.echo(text)
-        return
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError:
-        raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None
+        write_json(found.to_dict(), json_path)
 
 
 def table(found: Measures) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-if TYPE_CHECKING:
-    from reveil.queries import Count
+from reveil.cli.console import json_option, write_json
 
 
 @click.command("query")
@@ -16,7 +13,7 @@ if TYPE_CHECKING:
 @click.option(
     "-c", "--config", "config_path", type=click.Path(), help="The reveil.toml, for its hierarchies and orders."
 )
-@click.option("--json", "json_path", metavar="F", type=click.Path(), help="Write JSON to this file; - prints it.")
+@json_option
 def command(release_path: str, expression: str, config_path: str | None, json_path: str | None) -> None:
     r"""Count the records of RELEASE that satisfy EXPR: an estimate, and bounds that hold whatever the records are.
 
@@ -38,20 +35,4 @@ def command(release_path: str, expression: str, config_path: str | None, json_pa
         upper = "unknown" if found.upper is None else str(found.upper)
         click.echo(f"estimate {found.estimate:.10g}\nlower    {found.lower}\nupper    {upper}")
     if json_path is not None:
-        _write(found, json_path)
-
-
-def _write(found: Count, path: str) -> None:
-    import json
-    from pathlib import Path
-
-    from reveil.errors import FileError
-
-    text = json.dumps({"estimate": found.estimate, "lower": found.lower, "upper": found.upper})
-    if path == "-":
-        click.echo(text)
-        return
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError:
-        raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None
+        write_json({"estimate": found.estimate, "lower": found.lower, "upper": found.upper}, json_path)

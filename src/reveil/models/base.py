@@ -10,6 +10,7 @@ To add one: a file in this folder, a line under ``[project.entry-points."reveil.
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -241,6 +242,29 @@ def _same(one: Any, other: Any) -> bool:
 
 def _filled(stats: GroupStats, name: str) -> BoolArray:
     return (stats.sizes > 0) | (stats.histograms[name].distinct > 0)
+
+
+class RealDiversity(ValueModel):
+    """A diversity whose ``l`` may be any number from 1 up: the effective number of values, however it is counted."""
+
+    l: float | Fraction
+
+    @classmethod
+    def examples(cls) -> tuple[Model, ...]:
+        """Return what the contract suite tries."""
+        return (cls(2), cls(1.5, attribute="s"))  # type: ignore[call-arg]  # the subclasses are dataclasses
+
+    def __post_init__(self) -> None:
+        number_from("l", self.l, least=1)
+
+    @property
+    def minimum_size(self) -> int:
+        """As many records as values, and there are at least l."""
+        return math.ceil(self._exact)
+
+    @property
+    def _exact(self) -> Fraction:
+        return exact_number("l", self.l)
 
 
 def whole_number(name: str, value: object, *, least: int) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from reveil.models._exact import DECIMALS
-from reveil.models.base import FloatArray, Tags, ValueModel, exact_number, number_from, plain_number
+from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ LARGEST_POWER = 2**22  # bits of the numbers that are compared to settle a tie
 
 
 @dataclass(frozen=True)
-class EntropyDiversity(ValueModel):
+class EntropyDiversity(RealDiversity):
     """The values of a group are at least as mixed as ``l`` equally frequent ones; ``l`` may be any number from 1 up.
 
     *Guarantee*: the entropy of the sensitive values of each group is at least log l. So a group has at least l
@@ -56,23 +56,6 @@ class EntropyDiversity(ValueModel):
     attribute: str | None = field(default=None, kw_only=True)
 
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)
-
-    @classmethod
-    def examples(cls) -> tuple[EntropyDiversity, ...]:
-        """Return what the contract suite tries."""
-        return (cls(2), cls(1.5, attribute="s"))
-
-    def __post_init__(self) -> None:
-        number_from("l", self.l, least=1)
-
-    @property
-    def minimum_size(self) -> int:
-        """There are at least l values."""
-        return math.ceil(self._exact)
-
-    @property
-    def _exact(self) -> Fraction:
-        return exact_number("l", self.l)
 
     def _levels(self, stats: GroupStats, name: str) -> FloatArray:
         histogram = stats.histograms[name]

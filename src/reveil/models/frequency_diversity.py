@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from reveil.models._exact import at_most, extreme, quotient, rounded_down
-from reveil.models.base import FloatArray, Tags, ValueModel, exact_number, number_from, plain_number
+from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
 
 if TYPE_CHECKING:
     from reveil.statistics import BoolArray, GroupStats
 
 
 @dataclass(frozen=True)
-class FrequencyDiversity(ValueModel):
+class FrequencyDiversity(RealDiversity):
     """No value occurs in more than one in ``l`` records of a group; ``l`` may be any number from 1 up.
 
     *Guarantee*: someone who finds a person's group guesses the person's value with a chance of at most 1/l. Also
@@ -45,23 +44,6 @@ class FrequencyDiversity(ValueModel):
     attribute: str | None = field(default=None, kw_only=True)
 
     tags: ClassVar[Tags] = Tags(monotone=False, union_closed=True, reads_values=True)
-
-    @classmethod
-    def examples(cls) -> tuple[FrequencyDiversity, ...]:
-        """Return what the contract suite tries."""
-        return (cls(2), cls(1.5, attribute="s"))
-
-    def __post_init__(self) -> None:
-        number_from("l", self.l, least=1)
-
-    @property
-    def minimum_size(self) -> int:
-        """The most frequent value has a record, so there are at least l."""
-        return math.ceil(self._exact)
-
-    @property
-    def _exact(self) -> Fraction:
-        return exact_number("l", self.l)
 
     def _levels(self, stats: GroupStats, name: str) -> FloatArray:
         histogram = stats.histograms[name]
