@@ -52,7 +52,7 @@ def test_uneven_depth_in_a_table():
     [
         ("a;X;*\nb;X\n", "2 cells"),
         ("a;X;*\na;Y;*\n", "two places"),
-        ("a;X\nb;Y\n", "several roots"),
+        ("a;X\nb;Y\n", "2 roots"),
         ("a;X;All\nb;X;All\nX;Y;All\n", "more than one node"),
         ("", "no values"),
     ],

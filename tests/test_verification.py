@@ -10,6 +10,7 @@ import pytest
 import reveil as rv
 from reveil import hospital, verification
 from reveil.manifest import digest_of, manifest_path
+from reveil.release import batch_path, dtype_name, dtype_named
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
@@ -100,6 +101,65 @@ def test_an_inflated_claim_is_found(published):
         verify(release, snapshot, MODEL)
 
 
+@pytest.mark.parametrize(
+    "lie", [{"groups": 3}, {"columns": "roles"}, {"columns": "forms"}, {"rows": 299}, {"suppressed": 1}], ids=str
+)
+def test_lies_of_the_manifest_are_found(published, lie):
+    path, snapshot = published
+    if "columns" in lie:
+        columns = json.loads(manifest_path(path).read_text())["columns"]
+        if lie["columns"] == "roles":
+            columns[-1]["role"] = "plain"
+        else:
+            columns[1]["form"] = "label"
+        lie = {"columns": columns}
+    with pytest.raises(rv.ReveilError):
+        verify(tamper(path, lambda t: t, **lie), snapshot, MODEL)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rows": "x"},
+        {"columns": None},
+        {"columns": [{"name": "age"}]},
+        {"counterfeits": {}},
+        {"achieved": None},
+        {"format": 99},
+        {"columns": [{"name": "age", "role": "quasi", "form": "interval", "type": "read_csv(source='x')"}]},
+    ],
+    ids=str,
+)
+def test_damaged_manifests_are_named(published, change):
+    path, _ = published
+    with pytest.raises(rv.FileError) as caught:
+        tamper(path, lambda t: t, **change)
+    assert "r." in str(caught.value)
+
+
+def test_a_type_is_a_name_and_never_a_call(tmp_path):
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    for name in (f"read_csv(source='{tmp_path}/secret.csv')", "Nope", "Int64; 1", None, "List(Int64)"):
+        with pytest.raises(ValueError, match="unknown type"):
+            dtype_named(name)
+    for dtype in (pl.Int64(), pl.Datetime("ns", "Europe/Paris"), pl.Decimal(20, 3), pl.String(), pl.Time()):
+        assert dtype_named(dtype_name(dtype)) == dtype
+
+
+def test_a_second_table_that_its_rows_cannot_fill_is_found(tmp_path):
+    """Rows 1 and 2 are published; 2 can only be c, and the second table has no c."""
+    frame = pl.DataFrame({"age": [1, 1, 2, 2], "s": ["a", "b", "c", "a"]})
+    schema = rv.Schema(quasi="age", sensitive="s")
+    path = rv.anonymize(frame, schema, rv.DistinctDiversity(2), rv.Anatomy(), seed=1).write(tmp_path / "r.csv")
+    path.write_text("age,group\n1,1\n2,1\n")
+    batch_path(path).write_text("group,s,count\n1,a,1\n1,b,1\n")
+    described = json.loads(manifest_path(path).read_text())
+    described.update(digest=digest_of(path, batch_path(path)), rows=2, groups=1, suppressed=1)
+    manifest_path(path).write_text(json.dumps(described))
+    with pytest.raises(rv.VerificationError, match="cannot be the records"):
+        verify(rv.Release.read(path), read_snapshot(frame.head(3), schema), rv.DistinctDiversity(2))
+
+
 def test_another_snapshot_is_noticed(published):
     path, _ = published
     other = read_snapshot(hospital.month(300, seed=6), hospital.schema())
@@ -131,7 +191,7 @@ def test_overlapping_boxes_need_a_real_matching(tmp_path):
     path = rv.anonymize(frame, schema, rv.KAnonymity(4), seed=1).write(tmp_path / "r.csv")
 
     def cells(*texts):
-        return tamper(path, lambda _: pl.DataFrame({"age": texts, "s": ["a"] * 4}), achieved={"k": 2})
+        return tamper(path, lambda _: pl.DataFrame({"age": texts, "s": ["a"] * 4}), achieved={"k": 2}, groups=2)
 
     snapshot = read_snapshot(frame, schema)
     verify(cells("[1, 2]", "[1, 2]", "[2, 3]", "[2, 3]"), snapshot, rv.KAnonymity(2))

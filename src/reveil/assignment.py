@@ -84,8 +84,8 @@ def assignable(given: Candidates) -> bool:
     return fillable(edges, types["records"].to_numpy(), slots["rows"].to_numpy())
 
 
-def fillable(edges: pl.DataFrame, records: IntArray, rows: IntArray) -> bool:
-    """Return whether the slots can be filled: ``edges`` has the pairs (type, slot) that fit."""
+def fillable(edges: pl.DataFrame, records: IntArray, rows: IntArray, most: IntArray | None = None) -> bool:
+    """Return whether the slots can be filled. ``edges`` has the pairs (type, slot) that fit, ``most`` how often."""
     total = int(rows.sum())
     if total > int(records.sum()):
         return False
@@ -96,6 +96,10 @@ def fillable(edges: pl.DataFrame, records: IntArray, rows: IntArray) -> bool:
         if (degree == 0).any():
             return False
         forced = degree[kind] == 1
+        if most is not None:
+            if (records[kind[forced]] > most[forced]).any():
+                return False
+            most = most[~forced]
         rows = rows - np.bincount(slot[forced], weights=records[kind[forced]], minlength=len(rows)).astype(np.int64)
         if (rows < 0).any():
             return False
@@ -108,7 +112,8 @@ def fillable(edges: pl.DataFrame, records: IntArray, rows: IntArray) -> bool:
     source, sink = 0, len(records) + len(rows) + 1
     tail = np.concatenate([np.zeros(len(records), np.int64), kind + 1, np.arange(len(rows)) + len(records) + 1])
     head = np.concatenate([np.arange(len(records)) + 1, slot + len(records) + 1, np.full(len(rows), sink)])
-    capacity = np.concatenate([records, np.minimum(records[kind], rows[slot]), rows]).astype(np.int32)
+    through = np.minimum(records[kind], rows[slot])
+    capacity = np.concatenate([records, through if most is None else np.minimum(through, most), rows]).astype(np.int32)
     keep = capacity > 0
     graph = coo_array((capacity[keep], (tail[keep], head[keep])), shape=(sink + 1, sink + 1)).tocsr()
     return int(maximum_flow(graph, source, sink).flow_value) == total

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reveil import registry
 from reveil.errors import ConfigError, FileError
+from reveil.hierarchy import not_toml
 from reveil.schema import COLUMN_KEYS, Column, Role, Schema, make_column
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Config:
     guarantee: Guarantee
     method: Grouper | None
     seed: int | None
+    files: tuple[Path, ...]  # the config and what it names: never to be written over
 
 
 def load_config(path: str | Path) -> Config:
@@ -48,9 +50,10 @@ def load_config(path: str | Path) -> Config:
             _guarantee(_section(table, "guarantee", required=True)),
             _method(_section(table, "method")),
             _seed(series),
+            (path, *_hierarchy_files(table, path.parent)),
         )
     except ConfigError as error:
-        raise _placed(error, path) from None
+        raise placed(error, path) from None
 
 
 def load_schema(path: str | Path) -> Schema:
@@ -60,10 +63,10 @@ def load_schema(path: str | Path) -> Schema:
     try:
         return _schema(table, path.parent)
     except ConfigError as error:
-        raise _placed(error, path) from None
+        raise placed(error, path) from None
 
 
-def _placed(error: ConfigError, path: Path) -> ConfigError:
+def placed(error: ConfigError, path: Path) -> ConfigError:
     """Name the config file in an error that names no file yet."""
     return ConfigError(error.message, hint=error.hint, file=error.file or path, line=error.line, column=error.column)
 
@@ -76,12 +79,16 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError):
         raise FileError("this config cannot be read", file=path, hint="It must be a UTF-8 text file.") from None
     except tomllib.TOMLDecodeError as error:
-        # The text of a TOML error names place and syntax, never a cell of a table.
-        raise ConfigError("this is not valid TOML", file=path, hint=str(error)) from None
+        raise not_toml(error, path) from None
     unknown = [key for key in table if key not in SECTIONS]
     if unknown:
         raise ConfigError(f"unknown section [{unknown[0]}]", file=path, hint=f"Known: {', '.join(SECTIONS)}.")
     return table
+
+
+def _hierarchy_files(table: dict[str, Any], folder: Path) -> list[Path]:
+    columns = [given for given in table["columns"].values() if isinstance(given, dict)]
+    return [folder / given["hierarchy"] for given in columns if isinstance(given.get("hierarchy"), str)]
 
 
 def _section(table: dict[str, Any], name: str, *, required: bool = False) -> dict[str, Any]:
@@ -139,11 +146,11 @@ def _method(section: dict[str, Any]) -> Grouper | None:
     if not isinstance(kind, str):
         raise ConfigError("[method] needs a kind", hint=f"Known: {', '.join(registry.names('groupers'))}.")
     cls = registry.find("groupers", kind)
-    try:
-        made: Grouper = cls(**settings)
-    except TypeError:
-        known = ", ".join(cls().parameters())
-        raise ConfigError(f"the method {kind!r} does not take these settings", hint=f"It knows: {known}.") from None
+    known = [f.name for f in fields(cls)]
+    unknown = [key for key in settings if key not in known]
+    if unknown:
+        raise ConfigError(f"the method {kind!r} has no setting {unknown[0]!r}", hint=f"It knows: {', '.join(known)}.")
+    made: Grouper = cls(**settings)
     return made
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -55,31 +56,36 @@ class Taxonomy:
     aliases: Mapping[str, int] = field(repr=False, default_factory=dict)
 
     @classmethod
-    def load(cls, source: str | Path | Mapping[str, Any] | Taxonomy) -> Taxonomy:
-        """Read a taxonomy from an ARX CSV or TOML file, or take a nested mapping."""
+    def load(cls, source: str | Path | Mapping[str, Any] | Taxonomy, *, show: bool = True) -> Taxonomy:
+        """Read a taxonomy from an ARX CSV or TOML file, or take a nested mapping.
+
+        Errors show labels only where ``show`` is set: those of a sensitive column are not for the screen.
+        """
         if isinstance(source, Taxonomy):
             return source
         if isinstance(source, Mapping):
-            return cls.from_paths(_paths_of_table(source), where="the hierarchy")
+            return cls.from_paths(_paths_of_table(source), where="the hierarchy", show=show)
         path = Path(source)
         text = _read_text(path)
         if path.suffix.lower() == ".toml":
             try:
                 table = tomllib.loads(text)
             except tomllib.TOMLDecodeError as error:
-                raise ConfigError("this is not valid TOML", file=path, hint=_toml_place(error)) from None
-            return cls.from_paths(_paths_of_table(table), where=str(path))
-        return cls.from_paths(_paths_of_csv(text, path), where=str(path))
+                raise not_toml(error, path) from None
+            return cls.from_paths(_paths_of_table(table), where=str(path), show=show)
+        return cls.from_paths(_paths_of_csv(text, path), where=str(path), show=show)
 
     @classmethod
-    def from_paths(cls, paths: Sequence[Path_], *, where: str) -> Taxonomy:
+    def from_paths(cls, paths: Sequence[Path_], *, where: str, show: bool = True) -> Taxonomy:
         """Build from one path per leaf, root first and leaf last; paths may differ in length."""
         if not paths:
             raise ConfigError("this hierarchy has no values", file=where, hint="Write one line for each value.")
         # All text of a snapshot is in NFC, so labels must be.
         paths = [tuple(unicodedata.normalize("NFC", label) for label in path) for path in paths]
         depth = max(len(p) for p in paths)
-        ordered = _depth_first(paths, where)
+        if any(not label for path in paths for label in path[:-1]):
+            raise ConfigError("a node of this hierarchy has no label", file=where, hint="Label every level.")
+        ordered = _depth_first(paths, where, show=show)
         leaves = tuple(p[-1] for p in ordered)
         count = len(ordered)
 
@@ -103,7 +109,7 @@ class Taxonomy:
         )
         if doubled:
             raise ConfigError(
-                f"the labels {shown(doubled)} name more than one node of this hierarchy",
+                f"labels{_listed(doubled, show=show)} name more than one node of this hierarchy",
                 file=where,
                 hint="A published label must name one set of values: give each node its own label.",
             )
@@ -150,12 +156,27 @@ def _runs(ordered: Sequence[Path_], level: int) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def _depth_first(paths: Sequence[Path_], where: str) -> list[Path_]:
+def _listed(labels: Sequence[str], *, show: bool) -> str:
+    return f" {shown(labels)}" if show else ""
+
+
+def not_toml(error: tomllib.TOMLDecodeError, path: str | Path) -> ConfigError:
+    """Return the error for a file that is not TOML, with the line that the library names."""
+    line = re.search(r"at line (\d+)", str(error))
+    return ConfigError(
+        "this is not valid TOML",
+        file=path,
+        line=None if line is None else int(line[1]),
+        hint="Check brackets and quotes, and that no key stands twice.",
+    )
+
+
+def _depth_first(paths: Sequence[Path_], where: str, *, show: bool) -> list[Path_]:
     """Sort paths depth first, children in the order of their first appearance; check leaves and root."""
     roots = sorted({p[0] for p in paths})
     if len(roots) > 1:
         raise ConfigError(
-            f"this hierarchy has several roots: {shown(roots)}",
+            f"this hierarchy has {len(roots)} roots{':' if show else ''}{_listed(roots, show=show)}",
             file=where,
             hint=f"Add a last column with one label for everything, for example {ROOT!r}.",
         )
@@ -163,7 +184,7 @@ def _depth_first(paths: Sequence[Path_], where: str) -> list[Path_]:
     for path in paths:
         if of_leaf.setdefault(path[-1], path) != path:
             raise ConfigError(
-                f"the value {path[-1]!r} stands in two places of this hierarchy",
+                f"a value{' ' + repr(path[-1]) if show else ''} stands in two places of this hierarchy",
                 file=where,
                 hint="Each value has one line.",
             )
@@ -230,8 +251,3 @@ def _read_text(path: Path) -> str:
         raise FileError("this file is not UTF-8", file=path, hint="Save it as UTF-8.") from None
     except OSError:
         raise FileError("cannot read this hierarchy", file=path, hint="Check the path and its permissions.") from None
-
-
-def _toml_place(error: tomllib.TOMLDecodeError) -> str:
-    line = getattr(error, "lineno", None)
-    return "Check quotes and brackets." if line is None else f"Check line {line}."

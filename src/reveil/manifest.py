@@ -95,6 +95,28 @@ def read_manifest(table: str | Path) -> dict[str, Any]:
             file=path,
             hint=f"This is Reveil {version()}; it reads format {FORMAT}.",
         )
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "guarantee": dict,
+        "claim": str,
+        "columns": list,
+        "rows": int,
+        "groups": int,
+        "suppressed": (int, type(None)),
+        "withheld": int,
+        "dirty": int,
+        "counterfeits": dict,
+        "achieved": dict,
+        "digest": str,
+    }
+    wrong = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
+    if not wrong and not isinstance(manifest["counterfeits"].get("total"), int):
+        wrong = ["counterfeits"]
+    if not wrong and not all(
+        isinstance(c, dict) and {"name", "role", "form", "type"} <= set(c) for c in manifest["columns"]
+    ):
+        wrong = ["columns"]
+    if wrong:
+        raise FileError(f"this manifest has no usable {wrong[0]!r}", file=path, hint="Use the one that Reveil wrote.")
     return manifest
 
 

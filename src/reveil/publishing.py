@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reveil.errors import ConfigError
+from reveil.config import Config, placed
+from reveil.errors import ConfigError, FileError
+from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.static import prepare_static
-from reveil.release import Release, output_path
+from reveil.manifest import manifest_path
+from reveil.models.base import Model
+from reveil.release import Release, batch_path, output_path
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
 if TYPE_CHECKING:
-    from reveil.config import Config
-    from reveil.groupers.base import Grouper
-    from reveil.models.base import Model
     from reveil.schema import Schema
 
 Stage = Callable[[str], None]
@@ -45,6 +46,10 @@ def anonymize(
     file. ``method`` is a grouper (default :class:`Mondrian`). ``suppress`` is the share of records that may be left
     out. The same ``seed`` gives the same bytes; keep it as secret as the table, for who knows it can undo the shuffle.
     """
+    if not isinstance(model, Model):
+        raise ConfigError("model must be a model", hint="For example rv.KAnonymity(10) & rv.DistinctDiversity(3).")
+    if not (method is None or isinstance(method, Grouper)):
+        raise ConfigError("method must be a grouper", hint="For example rv.Mondrian().")
     snapshot = read_snapshot(frame, schema)
     prepared = prepare_static(snapshot, model, method or Mondrian(), generator(seed), suppress=suppress)
     verify(prepared.release, snapshot, model, codes=prepared.codes, placement=prepared.placement)
@@ -60,8 +65,12 @@ def publish_file(
     and thrown away.
     """
     target = output_path(out)
+    _spare(target, [Path(data), *config.files])
     method = config.method or Mondrian()
-    config.guarantee.check(config.schema, method)
+    try:
+        config.guarantee.check(config.schema, method)
+    except ConfigError as error:
+        raise placed(error, config.path) from None
     stage("reading")
     snapshot = read_snapshot(data, config.schema)
     stage("grouping")
@@ -86,8 +95,19 @@ def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, st
     written = Release.read(release)
     raw = read_snapshot(snapshot, config.schema)
     stage("verifying")
+    config.guarantee.check_promise(written.manifest, config.schema, raw.frame.height)
     verify(written, raw, config.guarantee.model_for(config.schema))
     return written
+
+
+def _spare(target: Path, inputs: list[Path]) -> None:
+    """Refuse to write over what is read: it may be the only copy."""
+    for path in (target, manifest_path(target), batch_path(target)):
+        for given in inputs:
+            if path.exists() and given.exists() and path.samefile(given):
+                raise FileError(
+                    "this would replace a file that is read", file=path, hint="Choose another name with -o."
+                )
 
 
 def generator(seed: int | None) -> np.random.Generator:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import InputError
+from reveil.errors import ExpressionError, InputError
 from reveil.expressions.binding import Bound, Field, bind, described
 from reveil.expressions.diagram import Diagram, Part, evaluated, every, joined, some
 from reveil.expressions.lines import Line
@@ -90,7 +90,11 @@ class Counter:
     def count(self, expression: str | Expression) -> Count:
         """Count the records that satisfy an expression."""
         parsed = parse(expression) if isinstance(expression, str) else expression
-        estimate, certain, possible = self._published(bind(parsed, self.fields))
+        try:
+            bound = bind(parsed, self.fields)
+        except ExpressionError as error:
+            raise self._apart(error) from None
+        estimate, certain, possible = self._published(bound)
         manifest = self.release.manifest
         fakes, rows = manifest["counterfeits"]["total"], len(self.release.classes)
         lower = max(certain - fakes, 0)
@@ -98,6 +102,19 @@ class Counter:
         missing = [manifest[key] for key in _NOT_PUBLISHED]
         upper = None if None in missing else min(possible, rows - fakes) + sum(missing)
         return Count(estimate, lower, upper)
+
+    def _apart(self, error: ExpressionError) -> ExpressionError:
+        """Say more where an unknown column is one of the second table."""
+        apart = [] if self.release.batch is None else self.release.batch.columns[1:-1]
+        for name in apart:
+            if error.message.startswith(f"there is no column {name!r}"):
+                return ExpressionError(
+                    f"{name!r} is in the second table of this release: its values belong to groups, not to rows",
+                    text=error.text,
+                    position=error.position,
+                    hint="Ask about the columns of the first table, or publish boxes.",
+                )
+        return error
 
     def _published(self, bound: Bound) -> tuple[float, int, int]:
         """Return estimate, certain and possible rows of the release."""

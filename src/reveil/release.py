@@ -6,7 +6,9 @@ Boxes are kept once per distinct cell and groups as integers; rows are put toget
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -17,11 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from reveil.errors import FileError, VerificationError
+from reveil.errors import FileError, InputError, VerificationError
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
-from reveil.notation import Form, from_text, to_text
+from reveil.notation import Form, from_text, quoted, to_text
 from reveil.snapshot import read_text_table, to_native
 
 if TYPE_CHECKING:
@@ -34,6 +37,37 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".parquet")
 GROUP, COUNT = "group", "count"  # columns of two-table releases
+FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    '"',
+)  # how a header cell begins that a spreadsheet would run, or a quoted one
+TYPES = frozenset(
+    [
+        "Int8",
+        "Int16",
+        "Int32",
+        "Int64",
+        "Int128",
+        "UInt8",
+        "UInt16",
+        "UInt32",
+        "UInt64",
+        "UInt128",
+        "Float32",
+        "Float64",
+        "Decimal",
+        "String",
+        "Boolean",
+        "Date",
+        "Datetime",
+        "Time",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -87,11 +121,7 @@ class Release:
     @property
     def typed(self) -> pl.DataFrame:
         """The published table as it stands in a Parquet file: intervals as ``lo, hi, null``, sets as lists."""
-        # Text keeps its notation here too, so that a raw "*" is never a suppressed one.
-        return self._rows(
-            lambda cells: cells.distinct,
-            lambda values: to_text(values, Form.VALUE) if values.dtype == pl.String else values,
-        )
+        return self._rows(lambda cells: cells.distinct, typed_values)
 
     def _rows(self, cells: Callable[[Cells], pl.Series], values: Callable[[pl.Series], pl.Series]) -> pl.DataFrame:
         columns = {}
@@ -108,7 +138,7 @@ class Release:
     @property
     def sensitive(self) -> Any:
         """The second table of a two-table release (group, sensitive values, count), in the caller's type; else None."""
-        return None if self.batch is None else to_native(_batch_text(self.batch), self.native)
+        return None if self.batch is None else to_native(_batch_typed(self.batch), self.native)
 
     def group_values(self) -> tuple[CodeArray, pl.DataFrame]:
         """Return every published sensitive value with its group: what all statistics of groups are made of."""
@@ -127,25 +157,30 @@ class Release:
         return count(self, expression, schema)
 
     def write(self, path: str | Path) -> Path:
-        """Write table and manifest; either both are there afterwards or nothing has changed."""
+        """Write table and manifest.
+
+        Everything is written, read back and compared in a temporary folder first, then put in place, the manifest
+        last: a failure before that changes nothing, and a table without a matching manifest is refused by every reader.
+        """
         return self.write_checked(path, lambda _: None)
 
     def write_checked(self, path: str | Path, check: Callable[[Release], None]) -> Path:
         """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place."""
         target = output_path(path)
-        with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as folder:
-            draft = Path(folder) / target.name
-            if target.suffix.lower() == ".csv":
-                # A null alone on its line would be an empty line, which no reader counts.
-                self.text.write_csv(draft, null_value='""' if self.text.width == 1 else None)
-            else:
-                self.typed.write_parquet(draft, compression="zstd", statistics=False)
+        with _draft_folder(target) as folder:
+            draft = folder / target.name
+            _write_table(self.text if target.suffix.lower() == ".csv" else self.typed, draft)
             if self.batch is not None:
-                _write_batch(self.batch, batch_path(draft))
+                csv = target.suffix.lower() == ".csv"
+                _write_table(_batch_text(self.batch) if csv else _batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
             self.manifest["digest"] = digest_of(*tables)
+            self.manifest["digests"] = {**_still_true(target, self.manifest), target.name: self.manifest["digest"]}
             manifest_path(draft).write_bytes(manifest_bytes(self.manifest))
-            check(Release.read(draft))
+            written = Release.read(draft)
+            if not _same_content(written, self):
+                raise VerificationError("what was written does not read back as it was", file=target)
+            check(written)
             # The manifest comes last: a table without a matching manifest is not a release.
             files = [*tables, manifest_path(draft)]
             for file in files:
@@ -153,6 +188,8 @@ class Release:
             with _undisturbed():
                 for file in files:
                     file.replace(target.parent / file.name)
+                if self.batch is None:
+                    batch_path(target).unlink(missing_ok=True)  # of a two-table release that stood here before
         return target
 
     @classmethod
@@ -169,7 +206,7 @@ class Release:
                 file=batch_path(path),
                 hint="Keep the files of a release together.",
             )
-        if digest_of(*tables) != manifest["digest"]:
+        if digest_of(*tables) not in (manifest["digest"], manifest.get("digests", {}).get(path.name)):
             raise VerificationError(
                 "this table is not the one its manifest describes",
                 file=path,
@@ -178,7 +215,7 @@ class Release:
         try:
             batch = _read_table(tables[1]) if len(tables) > 1 else None
             return _assemble(_read_table(path), batch, manifest)
-        except (ValueError, KeyError, pl.exceptions.PolarsError):
+        except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."
             ) from None
@@ -201,7 +238,8 @@ def output_path(path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
-    if not target.parent.is_dir() or target.is_dir():
+    folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
+    if not target.parent.is_dir() or folders:
         raise FileError(
             "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."
         )
@@ -245,7 +283,8 @@ def _settle(file: Path) -> None:
 
 def _read_table(path: Path) -> pl.DataFrame:
     if path.suffix.lower() == ".csv":
-        return read_text_table(path)
+        table = read_text_table(path)
+        return table.rename({name: json.loads(name) for name in table.columns if name.startswith('"')})
     try:
         return pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError):
@@ -255,17 +294,59 @@ def _read_table(path: Path) -> pl.DataFrame:
 
 
 def _batch_text(batch: pl.DataFrame) -> pl.DataFrame:
-    """Put the second table in notation, as all published text is."""
-    return batch.select(
-        to_text(batch[name], Form.VALUE) if batch[name].dtype == pl.String else name for name in batch.columns
-    )
+    return batch.select(to_text(batch[name], Form.VALUE) for name in batch.columns)
 
 
-def _write_batch(batch: pl.DataFrame, path: Path) -> None:
-    if path.suffix.lower() == ".csv":
-        batch.select(to_text(batch[name], Form.VALUE) for name in batch.columns).write_csv(path)
-    else:
-        _batch_text(batch).write_parquet(path, compression="zstd", statistics=False)
+def _batch_typed(batch: pl.DataFrame) -> pl.DataFrame:
+    return batch.select(typed_values(batch[name]) for name in batch.columns)
+
+
+def typed_values(values: pl.Series) -> pl.Series:
+    """Return values as a Parquet file holds them: as they are, except that a raw ``*`` is not a suppressed one."""
+    return quoted(values, r'^\*$|^"') if values.dtype == pl.String else values
+
+
+def _write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write one table; a single chunk, so that the bytes do not depend on how many threads made it."""
+    if path.suffix.lower() != ".csv":
+        table.rechunk().write_parquet(path, compression="zstd", statistics=False)
+        return
+    header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if name[:1] in FORMULA}
+    # A null alone on its line would be an empty line, which no reader counts.
+    table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
+
+
+def _same_content(one: Release, other: Release) -> bool:
+    """Return whether two releases say the same."""
+    if (one.batch is None) != (other.batch is None) or not one.text.equals(other.text, null_equal=True):
+        return False
+    return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
+
+
+def _still_true(target: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of this release in other formats beside the target: they share one manifest."""
+    try:
+        before = read_manifest(target)
+    except InputError:
+        return {}
+    changing = ("digest", "digests")
+    same = all(before.get(key) == value for key, value in manifest.items() if key not in changing)
+    digests = before.get("digests", {}) if same else {}
+    return {name: digest for name, digest in digests.items() if (target.parent / name).is_file()}
+
+
+def compact(text: pl.Series) -> pl.Series:
+    """Copy a column of text so that nothing else is kept alive.
+
+    Gathered text shares its bytes with the column it was taken from: with values that were not taken, and in the order
+    of the raw table. A published column must not carry either.
+    """
+    return text + "" if text.dtype == pl.String else text
+
+
+def taken(values: pl.Series, records: npt.NDArray[np.integer]) -> pl.Series:
+    """Return the values of some records, in a column of its own."""
+    return compact(values.gather(records))
 
 
 def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[str, Any]) -> Release:
@@ -318,12 +399,24 @@ def dtype_name(dtype: pl.DataType) -> str:
 
 
 def dtype_named(name: str) -> pl.DataType:
-    """Return the type with this name. Parameters of types are names, numbers and quoted words only."""
-    head, _, rest = name.partition("(")
-    cls = getattr(pl, head)
+    """Return the type with this name; a name that is not one of a cell's types raises ValueError."""
+    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", name) if isinstance(name, str) else None
+    if found is None or found[1] not in TYPES:
+        raise ValueError("unknown type")
     arguments: dict[str, Any] = {}
-    for part in filter(None, (p.strip() for p in rest.rstrip(")").split(","))):
+    for part in filter(None, (p.strip() for p in (found[2] or "").split(","))):
         key, _, value = part.partition("=")
         arguments[key.strip()] = None if value == "None" else int(value) if value.isdigit() else value.strip("'\"")
-    made: pl.DataType = cls(**arguments)
+    made: pl.DataType = getattr(pl, found[1])(**arguments)
     return made
+
+
+@contextmanager
+def _draft_folder(target: Path) -> Iterator[Path]:
+    """Return a temporary folder beside the target, from which files can be moved in one step."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent)
+    except OSError:
+        raise FileError("cannot write here", file=target, hint="The folder does not take new files.") from None
+    with folder as name:
+        yield Path(name)

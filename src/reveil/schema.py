@@ -209,6 +209,15 @@ class Schema:
     def check_columns(self, names: Sequence[str], *, file: str | None = None) -> None:
         """Raise unless the table has exactly the declared columns."""
         declared = {c.name for c in self.columns}
+        if "" in names:
+            raise DataError("a column has no name", file=file, hint="Name every column.")
+        if not declared & set(names):
+            # Shown names could be cells: a file without a header begins with a person.
+            raise DataError(
+                "none of the declared columns is in this table",
+                file=file,
+                hint="Does the file lack a header line, or is it another table than the config is for?",
+            )
         extra = [name for name in names if name not in declared]
         if extra:
             lines = "\n  ".join(f'{toml_key(name)} = "quasi"' for name in extra[:10])
@@ -253,7 +262,7 @@ def make_column(
         name,
         role,
         kind,
-        None if hierarchy is None else Taxonomy.load(hierarchy),
+        None if hierarchy is None else Taxonomy.load(hierarchy, show=role is not Role.SENSITIVE),
         None if order is None else tuple(value_text(v) for v in order),
         bins,
     )

@@ -251,12 +251,6 @@ class Partition:
         labels[self.order] = np.repeat(np.arange(self.n_groups, dtype=np.int32), self.sizes)
         return labels
 
-    def keep(self, groups: BoolArray) -> Partition:
-        """Suppress the records of all other groups."""
-        kept = np.repeat(groups, self.sizes)
-        offsets = np.concatenate([[0], np.cumsum(self.sizes[groups])]).astype(np.int64)
-        return Partition(self.order[kept], offsets, self.n)
-
 
 def _within(codes: npt.NDArray[np.integer], end: int) -> bool:
     return not len(codes) or bool(codes.min() >= 0 and codes.max() < end)

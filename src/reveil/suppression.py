@@ -1,8 +1,10 @@
-"""Suppression: leave out the groups that lose most, within a limit.
+"""Suppression: leave out the records that stretch their group most, within a limit.
 
-A few odd records (the only centenarian, the one patient from far away) end in groups with very wide boxes. Leaving
-such groups out costs few records and is worth more than publishing them. The choice looks at boxes and sizes only,
-never at a sensitive value. Suppressed records are not in the file, form no group and are counted in the manifest.
+A few odd records (the only centenarian, the one patient from far away) force a coarse box on the nine others beside
+them. Leaving such a record out costs its own cells and narrows the cells of all who stay. It is left out only where
+that is worth it: where the certainty penalty, in which a suppressed record counts fully, becomes smaller. The choice
+looks at boxes and sizes, and at sensitive values only to keep the model. Suppressed records are not in the file, form
+no group and are counted in the manifest.
 """
 
 from __future__ import annotations
@@ -10,45 +12,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from reveil.statistics import BoolArray, Boxes, GroupStats, Histogram, Partition
+from reveil.kernels import stretch
+from reveil.statistics import BoolArray, GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
     from reveil.models.base import Model
 
-FloatArray = npt.NDArray[np.float64]
 
+def suppress_stretching(codes: Codes, partition: Partition, model: Model, limit: int) -> Partition:
+    """Leave out at most ``limit`` records, one a group at a time, most worth first, while it is worth it.
 
-def suppress_widest(codes: Codes, partition: Partition, model: Model, limit: int) -> Partition:
-    """Leave out the widest groups, together at most ``limit`` records, and never all groups.
-
-    A model that compares groups with the table (t-closeness) is asked again, because the table has changed; fewer
-    groups are left out until all that remain are valid.
+    A model that compares groups with the table (t-closeness) is asked about everything at the end, because the table
+    has changed; if it no longer holds, nobody is left out.
     """
-    widths = _widths(codes, partition)
-    order = np.argsort(-widths, kind="stable")
-    order = order[widths[order] > 0][: partition.n_groups - 1]
-    fits = int(np.searchsorted(np.cumsum(partition.sizes[order]), limit, side="right"))
-    while fits:
-        kept: BoolArray = np.ones(partition.n_groups, np.bool_)
-        kept[order[:fits]] = False
-        smaller = partition.keep(kept)
-        if not model.tags.reads_values or model.verdict(_statistics(codes, smaller)).all():
-            return smaller
-        fits //= 2
-    return partition
+    positions = [attribute.positions for attribute in codes.quasi]
+    offset = np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64)
+    everywhere, matrix = np.concatenate(positions), codes.matrix()
+    now, left = partition, limit
+    stuck: BoolArray = np.zeros(partition.n_groups, np.bool_)  # groups whose next record the model needs
+    while left > 0:
+        gain, who = np.empty(now.n_groups), np.empty(now.n_groups, np.int64)
+        starts, ends = now.offsets[:-1], now.offsets[1:]
+        stretch.stretch(matrix[now.order], starts, ends, everywhere, offset, model.minimum_size, gain, who)
+        worth = np.flatnonzero((who >= 0) & ~stuck)
+        chosen = worth[np.argsort(-gain[worth], kind="stable")][:left]
+        if not len(chosen):
+            break
+        smaller = _without(now, who[chosen])
+        if model.tags.reads_values:
+            valid = model.verdict(_statistics(codes, smaller))
+            bad = chosen[~valid[chosen]]
+            stuck[bad] = True
+            chosen = np.setdiff1d(chosen, bad)
+            smaller = _without(now, who[chosen])
+        left -= len(chosen)
+        now = smaller
+    if model.tags.reads_values and not model.verdict(_statistics(codes, now)).all():
+        return partition
+    return now
 
 
-def _widths(codes: Codes, partition: Partition) -> FloatArray:
-    """Return the sum over attributes of each group's normalised width."""
-    rows = codes.matrix()[partition.order]
-    # Null as an ordinary last code: its position counts as one step beyond the largest value.
-    no_null = [np.iinfo(np.int32).max] * len(codes.quasi)
-    boxes = Boxes.of_segments(rows, partition.offsets[:-1], partition.offsets[1:], no_null)
-    widths = [a.positions[boxes.hi[i]] - a.positions[boxes.lo[i]] for i, a in enumerate(codes.quasi)]
-    return np.asarray(np.sum(widths, axis=0), np.float64)
+def _without(partition: Partition, places: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Partition:
+    """Take the records at some places of the order out."""
+    kept: BoolArray = np.ones(len(partition.order), np.bool_)
+    kept[places] = False
+    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return Partition(partition.order[kept], before[partition.offsets], partition.n)
 
 
 def _statistics(codes: Codes, partition: Partition) -> GroupStats:

@@ -23,8 +23,9 @@ import polars as pl
 
 from reveil.admitted import Admitted, admitted_codes
 from reveil.assignment import Candidates, assignable, fillable
-from reveil.codes import Codes, encode
+from reveil.codes import Codes, Kind, encode
 from reveil.errors import VerificationError
+from reveil.notation import Form
 from reveil.release import COUNT, GROUP
 from reveil.schema import Role
 from reveil.statistics import BoolArray, CodeArray, GroupStats, Histogram, Reference
@@ -62,6 +63,7 @@ def verify(
         a.name: Reference(np.bincount(values[a.name], minlength=a.domain).astype(np.int64), a.ordered, a.levels)
         for a in codes.sensitive
     }
+    _check_description(release, snapshot, codes)
     achieved = _check_groups(release, model, group_statistics(release, values, references))
     if achieved != release.manifest["achieved"]:
         raise VerificationError("the manifest claims another level than the table", hint=f"The table has {achieved}.")
@@ -117,7 +119,8 @@ def describe_group(release: Release, number: int) -> str:
     """Name a group by its number where it has one, else by its published cells."""
     if release.groups is not None:
         return str(number)
-    return ", ".join(f"{name}={own.text[int(own.index[number])]}" for name, own in release.cells.items())
+    texts = {name: str(own.text[int(own.index[number])]) for name, own in release.cells.items()}
+    return ", ".join(f"{name}={text if len(text) <= 60 else text[:59] + '…'}" for name, text in texts.items())
 
 
 def _check_shape(release: Release, snapshot: Snapshot) -> None:
@@ -137,6 +140,21 @@ def _check_shape(release: Release, snapshot: Snapshot) -> None:
             f"{snapshot.frame.height:,} records",
             hint="Is this the snapshot that was published?",
         )
+
+
+def _check_description(release: Release, snapshot: Snapshot, codes: Codes) -> None:
+    """Check what the manifest says of groups and columns."""
+    groups = release.classes if release.groups is None else release.groups
+    if len(np.unique(groups)) != release.manifest["groups"]:
+        raise VerificationError("the manifest counts other groups than the table has")
+    kinds = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}
+    forms = {a.name: kinds.get(a.kind, Form.SET) for a in codes.quasi}
+    for column in release.manifest["columns"]:
+        name = column["name"]
+        if name == GROUP and column["role"] == GROUP:
+            continue
+        if column["role"] != snapshot.schema[name].role or Form(column["form"]) is not forms.get(name, Form.VALUE):
+            raise VerificationError(f"the manifest describes column {name!r} as something else", column=name)
 
 
 def _published_codes(
@@ -202,9 +220,10 @@ def _check_two_tables(
 ) -> None:
     """Check a two-table release without placements.
 
-    Its cells are exact, so the rows must be the records as far as quasi and plain columns go; and records must be able
-    to fill the sensitive table, each in a group that has a row like it. Both are necessary; where people with equal
-    quasi values are in different groups, only the placements can say more.
+    Its cells are exact, so the rows must be the records as far as quasi and plain columns go; records must be able to
+    fill the sensitive table, each in a group that has a row like it; and so must the rows of each group, by records
+    like them. Together that is exact unless people with equal quasi values are in different groups: there only the
+    placements can say more.
     """
     quasi = {}
     for a in codes.quasi:
@@ -224,12 +243,19 @@ def _check_two_tables(
     types = pl.DataFrame({"point": point, "value": value}).group_by("point", "value").len("records")
     types = types.with_row_index("type")
     slots = batch.select(GROUP, pl.col(COUNT).alias("rows")).with_columns(value=batch_value).with_row_index("slot")
-    seats = pl.DataFrame({"point": row_point, GROUP: release.groups}).unique()
-    edges = seats.join(types, on="point").join(slots, on=[GROUP, "value"]).select("type", "slot", "records", "rows")
+    seats = pl.DataFrame({"point": row_point, GROUP: release.groups}).group_by("point", GROUP).len("seats")
+    seats = seats.with_row_index("seat")
+    edges = seats.join(types, on="point").join(slots, on=[GROUP, "value"])
     left = np.bincount(point, minlength=int(row_point.max(initial=0)) + 1) - np.bincount(
         row_point, minlength=int(point.max(initial=0)) + 1
     )
-    if (left < 0).any() or not fillable(edges, types["records"].to_numpy(), slots["rows"].to_numpy()):
+    told = slots["rows"].to_numpy()
+    taken = edges.select(pl.col("seat").alias("type"), "slot")
+    if (
+        (left < 0).any()
+        or not fillable(edges, types["records"].to_numpy(), told)
+        or not fillable(taken, seats["seats"].to_numpy(), told, edges["records"].to_numpy())
+    ):
         raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
 
 

@@ -61,6 +61,82 @@ def test_what_cannot_be_kept_ends_with_1_and_writes_nothing(folder):
     assert files(folder) == before
 
 
+@pytest.mark.parametrize("victim", ["raw.csv", "h.csv"])
+def test_nothing_that_is_read_is_written_over(folder, victim):
+    (folder / "h.csv").write_text("f;*\nm;*\nx;*\n")
+    config = folder / "reveil.toml"
+    config.write_text(config.read_text().replace('sex = "quasi"', 'sex = { role = "quasi", hierarchy = "h.csv" }'))
+    before = (folder / victim).read_bytes()
+    done = publish(folder, victim)
+    assert done.returncode == 2, done.stderr
+    assert "replace" in done.stderr
+    assert (folder / victim).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"claim": "every group has at least 1000 records"},
+        {"guarantee": {"kind": "static", "k": 1000}},
+        {"counterfeits": {"total": 30, "per_group": {}}},
+        {"dirty": 3},
+    ],
+    ids=str,
+)
+def test_verify_does_not_repeat_what_it_did_not_check(folder, lie):
+    publish(folder)
+    path = folder / "out.manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **lie}))
+    done = reveil("verify", folder / "out.csv", folder / "raw.csv", "-c", folder / "reveil.toml")
+    assert done.returncode == 1
+    assert "holds" not in done.stderr
+
+
+def test_a_file_without_a_header_does_not_show_its_first_person(folder):
+    lines = (folder / "raw.csv").read_text().splitlines()[1:]
+    (folder / "raw.csv").write_text("\n".join(lines) + "\n")
+    done = publish(folder)
+    assert done.returncode == 2
+    assert "header" in done.stderr
+    assert not any(cell in done.stderr for cell in lines[0].split(",") if len(cell) > 3)
+
+
+def test_a_hierarchy_of_a_sensitive_column_is_not_shown(folder):
+    config = folder / "reveil.toml"
+    text = config.read_text()
+    for content in (
+        "secretflu;a;*\nsecretflu;b;*\n",
+        "x;secretflu\ny;secretrash\n",
+        "x;s;*\ny;s;*\ns;secret;*\nz;q;*\n",
+    ):
+        (folder / "d.csv").write_text(content)
+        config.write_text(
+            text.replace('diagnosis = "sensitive"', 'diagnosis = { role = "sensitive", hierarchy = "d.csv" }')
+        )
+        done = publish(folder)
+        assert done.returncode == 2
+        assert "d.csv" in done.stderr
+        assert "secret" not in done.stderr
+
+
+def test_a_dry_run_measures_and_writes_nothing(folder):
+    before = files(folder)
+    done = reveil("publish", folder / "raw.csv", "-c", folder / "reveil.toml", "-o", folder / "o.csv", "--dry-run")
+    assert done.returncode == 0
+    assert "would publish" in done.stderr
+    assert "gcp" in done.stdout
+    assert files(folder) == before
+
+
+def test_the_demo_spares_a_config_that_is_not_its_own(folder):
+    done = reveil("demo", "--out", folder)
+    if (folder / "reveil.toml").read_text() == hospital.config():
+        (folder / "reveil.toml").write_text("# mine\n")
+        done = reveil("demo", "--out", folder)
+    assert done.returncode == 2
+    assert (folder / "reveil.toml").read_text() == "# mine\n"
+
+
 BAD_TABLES = {
     "undeclared column": (lambda t: t.replace("pid,", "extra,pid,", 1).replace("\n", "\n1,").rstrip("1,"), "extra"),
     "missing column": (lambda t: t.replace(",diagnosis", ",diag", 1), "diag"),
@@ -101,7 +177,7 @@ def test_bad_tables_end_with_2_and_write_nothing(folder, case):
         ("[columns]", "[column]", "column"),
         ("[columns]", "[columns", "TOML"),
         ("[guarantee]", '[method]\nkind = "mondrian"\ncut = "odd"\n[guarantee]', "odd"),
-        ("[guarantee]", '[method]\nkind = "mondrian"\nspeed = 3\n[guarantee]', "settings"),
+        ("[guarantee]", '[method]\nkind = "mondrian"\nspeed = 3\n[guarantee]', "speed"),
     ],
 )
 def test_bad_configs_end_with_2(folder, old, new, word):

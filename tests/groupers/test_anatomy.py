@@ -83,10 +83,17 @@ def test_every_group_has_different_values_and_both_tables_agree(table, l, seed):
     verify(release, read_snapshot(table.frame, table.schema), model)
 
 
+def test_the_second_table_is_named_when_it_is_asked_about():
+    release = rv.anonymize(hospital.month(200), hospital.schema(), rv.DistinctDiversity(2), rv.Anatomy(), seed=1)
+    assert release.count("age >= 0").estimate == 200
+    with pytest.raises(rv.ExpressionError, match="second table"):
+        release.count("age > 30 and diagnosis = asthma")
+
+
 def test_without_room_for_a_value_it_refuses_and_says_what_would_do():
     frame = pl.DataFrame({"age": range(10), "s": ["a"] * 7 + ["b", "c", "d"]})
     schema = rv.Schema(quasi="age", sensitive="s")
-    with pytest.raises(rv.InfeasibleError, match=r"no group for 4 records(.|\n)*l up to 1"):
+    with pytest.raises(rv.InfeasibleError, match=r"no group for 4 records(.|\n)*up to 1 different"):
         rv.anonymize(frame, schema, rv.DistinctDiversity(2), rv.Anatomy())
     release = rv.anonymize(frame, schema, rv.DistinctDiversity(2), rv.Anatomy(), suppress=0.4)
     assert release.manifest["suppressed"] == 4

@@ -3,15 +3,17 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.assignment import points_in_boxes
 from reveil.groupers.mondrian import _next_lower
-from reveil.kernels import cuts, segments
+from reveil.kernels import cuts, segments, stretch
 from reveil.kernels.plain import cuts as plain_cuts
 from reveil.kernels.plain import ranges as plain_ranges
 from reveil.kernels.plain import segments as plain_segments
+from reveil.kernels.plain import stretch as plain_stretch
 
 quick = settings(deadline=None)
 small_codes = st.lists(st.integers(0, 12), min_size=2, max_size=30)
@@ -114,3 +116,15 @@ def test_points_in_boxes(points, width, boxes, seed):
     pairs = list(zip(point.tolist(), box.tolist(), strict=True))
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == plain_ranges.inside(at.tolist(), lo.tolist(), hi.tolist())
+
+
+@quick
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=9), st.integers(1, 4))
+def test_stretch(drawn, least):
+    rows = np.array(drawn, np.int32)
+    positions = [np.array([0, 0.1, 0.2, 0.7, 0.9, 1.0]), np.linspace(0, 1, 6)]
+    gain, who = np.empty(1), np.empty(1, np.int64)
+    offset = np.array([0, 6])
+    stretch.stretch(rows, np.array([0]), np.array([len(rows)]), np.concatenate(positions), offset, least, gain, who)
+    assert gain[0] == pytest.approx(plain_stretch.stretch(drawn, positions, least))
+    assert (who[0] >= 0) == (gain[0] > 0)

@@ -51,9 +51,13 @@ def command(out: str, quiet: bool) -> None:
         raw_path, config_path, release_path = (
             folder / name for name in ("january.csv", "reveil.toml", "published.csv")
         )
+        if config_path.exists() and config_path.read_bytes() != hospital.config().encode():
+            raise FileError(
+                "this folder has a config that is not the demo's", file=config_path, hint="Choose another with --out."
+            )
+        config_path.write_text(hospital.config(), encoding="utf-8")
         raw = hospital.month(PATIENTS, seed=1)
         raw.write_csv(raw_path)
-        config_path.write_text(hospital.config(), encoding="utf-8")
         config = load_config(config_path)
         release = publish_file(config, raw_path, release_path, stage=console.stage)
         verify_file(config, release_path, raw_path, stage=console.stage)
@@ -68,8 +72,8 @@ def command(out: str, quiet: bool) -> None:
     manifest = release.manifest
     lines = [
         f"A hospital's extract of January: {raw.height:,} patients. Others may know {', '.join(quasi)} of",
-        f"somebody; the diagnosis is nobody's business. Names are left out, and still {unique:,} patients",
-        f"({unique / raw.height:.1%}) are the only one with their combination: who knows it reads their diagnosis.",
+        f"somebody; the diagnosis is nobody's business. Names are left out, and still {unique:,} of {raw.height:,}",
+        "patients are the only one with their combination: who knows it reads their diagnosis.",
         "",
         *_rows(raw.select(release.columns).head(SHOWN)),
         "",

@@ -39,7 +39,7 @@ def command(data: str, config_path: str, out: str, dry_run: bool, quiet: bool) -
     console.say(
         f"{done} {out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups, "
         f"{manifest['suppressed']:,} suppressed; reached {levels}\n"
-        "verified from the written file: every group is valid, every record is inside its box, none is lost or altered"
+        "verified from the file: every group is valid, every record is inside its box, none is lost or altered"
     )
     if dry_run:
         click.echo(table(measures))

@@ -26,7 +26,7 @@ def command(release_path: str, snapshot_path: str, config_path: str, quiet: bool
 
         console.announce_compilation()
         release = verify_file(load_config(config_path), release_path, snapshot_path, stage=console.stage)
-    manifest = release.manifest
+    manifest = release.manifest  # every number and the claim have been computed anew and compared
     console.say(
         f"{release_path} holds: {manifest['rows']:,} rows in {manifest['groups']:,} groups; "
         f"{manifest['claim'][0].lower()}{manifest['claim'][1:]}"

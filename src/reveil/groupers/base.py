@@ -74,7 +74,7 @@ def check_feasible(codes: Codes, model: Model) -> None:
         if not part.verdict(whole)[0]:
             raise InfeasibleError(
                 f"the whole table does not satisfy {part!r} ({part.sentence()})",
-                hint=f"All {codes.n:,} records together reach {_level(part.achieved(whole))}. Ask for less than that.",
+                hint=f"All {codes.n:,} records together reach {_level(part.achieved(whole))}. Ask for no more.",
             )
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from reveil.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     import numpy.typing as npt
 
@@ -57,6 +59,10 @@ class Guarantee(ABC):
     @abstractmethod
     def model_for(self, schema: Schema) -> Model:
         """Return the model that every group of every release of this guarantee satisfies."""
+
+    @abstractmethod
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+        """Refuse a manifest that does not promise what these settings ask for, of a snapshot of so many records."""
 
     @abstractmethod
     def prepare(self, snapshot: Snapshot, method: Grouper, rng: np.random.Generator, *, series: str | None) -> Prepared:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
 from reveil import registry
 from reveil.codes import Codes, encode
-from reveil.errors import ConfigError, InfeasibleError
+from reveil.errors import ConfigError, InfeasibleError, VerificationError
 from reveil.groupers.base import Grouper, check_feasible, check_plan
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.manifest import make_manifest
@@ -25,12 +26,14 @@ from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
 from reveil.notation import Form
 from reveil.recoders.boxes import FORMS
-from reveil.release import COUNT, GROUP, Release, dtype_name
+from reveil.release import COUNT, GROUP, Release, compact, dtype_name, taken
 from reveil.schema import Role, Schema
-from reveil.suppression import suppress_widest
+from reveil.suppression import suppress_stretching
 from reveil.verification import group_statistics
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import numpy.typing as npt
 
     from reveil.recoders.base import Recoded, Recoder
@@ -93,6 +96,8 @@ class Static(Guarantee):
         return reduce(lambda one, other: one & other, parts)
 
     def _diversity(self, l: float) -> Model:
+        if not isinstance(self.diversity, str):
+            raise ConfigError("diversity must be a text", hint='diversity = "distinct"')
         if self.diversity == "recursive":
             if self.c is None:
                 raise ConfigError("recursive diversity needs c", hint="Add c = 3.0 under [guarantee].")
@@ -114,11 +119,29 @@ class Static(Guarantee):
         """Refuse, before any data is read, what cannot work."""
         self.model.check(schema)
         check_plan(method, self.model)
+        registry.find("recoders", method.recode)().check(self.model)
 
     def model_for(self, schema: Schema) -> Model:
         """Return the model, checked against the schema."""
         self.model.check(schema)
         return self.model
+
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+        """Refuse a manifest that does not promise what these settings ask for."""
+        asked = {"kind": self.kind, **self.model.parameters(), **_bins(schema)}
+        told = manifest["guarantee"]
+        limit = math.floor(suppression_share(self.suppress) * records)
+        if any(told.get(key) != value for key, value in asked.items()) or manifest["claim"] != claim(
+            self.model, schema
+        ):
+            raise VerificationError(
+                "the manifest promises something else than the config asks for",
+                hint="Is this the config that the release was published with?",
+            )
+        if manifest["suppressed"] > limit or any(manifest[key] for key in ("withheld", "dirty")):
+            raise VerificationError(f"more records are left out than the config allows ({limit:,})")
+        if manifest["counterfeits"]["total"]:
+            raise VerificationError("the manifest speaks of counterfeits, and a static release has none")
 
     def prepare(self, snapshot: Snapshot, method: Grouper, rng: np.random.Generator, *, series: str | None) -> Prepared:
         """Group, recode and describe one release."""
@@ -139,12 +162,13 @@ def prepare_static(
     model.check(snapshot.schema)
     check_plan(method, model)
     recoder: Recoder = registry.find("recoders", method.recode)()
+    recoder.check(model)
     codes = encode(snapshot)
     check_feasible(codes, model)
-    limit = int(suppression_share(suppress) * codes.n)
+    limit = math.floor(suppression_share(suppress) * codes.n)
     partition = _within_limit(method.group(codes, model, rng), limit, codes, method)
     if limit and method.recode == "boxes":
-        partition = suppress_widest(codes, partition, model, limit - codes.n + len(partition.order))
+        partition = suppress_stretching(codes, partition, model, limit - codes.n + len(partition.order))
     recoded = recoder.recode(codes, partition)
     placement = rng.permutation(partition.order)
     release = _release(snapshot, recoded, placement, rng)
@@ -158,10 +182,11 @@ def prepare_static(
                 "kind": Static.kind,
                 "grade": "counted" if method.reads_values(model) else "blind",
                 **model.parameters(),
+                **_bins(snapshot.schema),
                 **({"suppress": suppress} if suppress else {}),
                 "method": {"kind": method.name, **method.parameters()},
             },
-            claim=f"In this release, {model.sentence()}.",
+            claim=claim(model, snapshot.schema),
             assumes=ASSUMES if recoded.groups is None else (*ASSUMES, TELLS_WHO),
             columns=_columns(snapshot, codes, two_tables=recoded.groups is not None),
             rows=len(placement),
@@ -180,7 +205,8 @@ def _within_limit(partition: Partition, limit: int, codes: Codes, method: Groupe
         most = max((int(a.reference().counts.max()) for a in codes.sensitive), default=codes.n)
         raise InfeasibleError(
             f"the method {method.name!r} finds no group for {out:,} records, and at most {limit:,} may be suppressed",
-            hint=f"The most frequent value allows l up to {codes.n // most}. Ask for that, or raise suppress.",
+            hint=f"The most frequent value allows groups of up to {codes.n // most} different values. Ask for no more "
+            "than that (k counts too), or raise suppress.",
         )
     return partition
 
@@ -193,19 +219,20 @@ def _release(
     apart = recoded.groups is not None  # sensitive values in a table of their own
     roles = (Role.QUASI, Role.PLAIN) if apart else (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
     names = tuple(n for n in frame.columns if schema[n].role in roles)
-    values = pl.DataFrame({n: frame[n].gather(placement) for n in names if schema[n].role is not Role.QUASI})
+    values = pl.DataFrame({n: taken(frame[n], placement) for n in names if schema[n].role is not Role.QUASI})
     classes = recoded.classes[placement]
     if recoded.groups is None:
         return Release({}, names, recoded.cells, classes, values, snapshot.native)
-    taken = [name for name in (GROUP, COUNT) if name in frame.columns]
-    if taken:
+    double = [name for name in (GROUP, COUNT) if name in (*names, *schema.sensitive)]
+    if double:
         raise ConfigError(
-            f"a two-table release has a column {taken[0]!r} of its own", column=taken[0], hint="Rename yours."
+            f"a two-table release has a column {double[0]!r} of its own", column=double[0], hint="Rename yours."
         )
     # Group numbers are random, and so is the order of the second table: neither says how groups were made.
     groups = (rng.permutation(recoded.n_groups) + 1).astype(np.int32)[recoded.groups[placement]]
-    told = pl.DataFrame({GROUP: groups, **{n: frame[n].gather(placement) for n in schema.sensitive}})
+    told = pl.DataFrame({GROUP: groups, **{n: taken(frame[n], placement) for n in schema.sensitive}})
     batch = told.group_by(told.columns).agg(pl.len().cast(pl.Int64).alias(COUNT)).sort(told.columns)
+    batch = batch.with_columns(compact(batch[n]) for n in schema.sensitive).rechunk()
     return Release({}, names, recoded.cells, classes, values, snapshot.native, groups, batch)
 
 
@@ -228,9 +255,21 @@ def _columns(snapshot: Snapshot, codes: Codes, *, two_tables: bool) -> list[dict
     return [*first, *group, *second]
 
 
-def suppression_share(value: object) -> float:
+def claim(model: Model, schema: Schema) -> str:
+    """Return what a release promises, in one sentence, and another where values are judged in bins."""
+    bins = _bins(schema).get("bins", {})
+    judged = [f" Values of {name} are judged in {n} bins, and published exactly." for name, n in bins.items()]
+    return f"In this release, {model.sentence()}." + "".join(judged)
+
+
+def _bins(schema: Schema) -> dict[str, dict[str, int]]:
+    bins = {name: n for name in schema.sensitive if (n := schema[name].bins) is not None}
+    return {"bins": bins} if bins else {}
+
+
+def suppression_share(value: object) -> Fraction:
     """Return the share of records that may be suppressed, or raise."""
     share = exact_number("suppress", value)
     if not 0 <= share < 1:
         raise ConfigError(f"suppress must be a share from 0 up to, not including, 1, not {value!r}")
-    return float(share)
+    return share

@@ -30,8 +30,8 @@ class AverageClass(Measure):
 def smallest_size(guarantee: Mapping[str, Any]) -> float | None:
     """Return k, else m, else l of a guarantee; the largest where it is given for each attribute."""
     for name in ("k", "m", "l"):
-        given = guarantee.get(name)
-        numbers = list(given.values()) if isinstance(given, Mapping) else [given]
+        given = [part.get(name) for part in (guarantee, *guarantee.get("all", []))]
+        numbers = [n for each in given for n in (each.values() if isinstance(each, Mapping) else [each])]
         sizes = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool) and n > 0]
         if sizes:
             return max(sizes)

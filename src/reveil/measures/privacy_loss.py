@@ -42,15 +42,20 @@ def _largest(subject: Subject, name: str) -> float:
     attribute = _encoded(subject, name)
     histogram = Histogram.of(subject.told[0], attribute.codes, groups, attribute.domain)
     reference = attribute.reference()
-    numerator, denominator = earth_movers_distance(histogram, reference, _distance(subject, reference))
+    numerator, denominator = earth_movers_distance(histogram, reference, _distance(subject, name, reference))
     return float((numerator.astype(np.float64) / denominator.astype(np.float64)).max())
 
 
-def _distance(subject: Subject, reference: Reference) -> str | None:
-    """Return the distance that the guarantee names, where the attribute has it."""
-    asked = subject.release.manifest["guarantee"].get("distance")
+def _distance(subject: Subject, name: str, reference: Reference) -> str | None:
+    """Return the distance that the guarantee names for an attribute, where the attribute has it."""
+    guarantee = subject.release.manifest["guarantee"]
     possible = {"equal": True, "ordered": reference.ordered, "taxonomy": reference.levels is not None}
-    return asked if isinstance(asked, str) and possible.get(asked, False) else None
+    for part in (guarantee, *guarantee.get("all", [])):
+        t = part.get("t")
+        concerns = name in t if isinstance(t, dict) else t is not None
+        if concerns and possible.get(str(part.get("distance")), False):
+            return str(part["distance"])
+    return None
 
 
 def _encoded(subject: Subject, name: str) -> SensitiveAttribute:

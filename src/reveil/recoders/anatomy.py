@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reveil.errors import ConfigError
 from reveil.recoders.base import Recoded, Recoder
 from reveil.recoders.boxes import BoxRecoder
 from reveil.statistics import Partition
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
+    from reveil.models.base import Model
 
 
 class AnatomyRecoder(Recoder):
@@ -19,6 +21,14 @@ class AnatomyRecoder(Recoder):
 
     The quasi values are as precise as they can be. It does not hide who is in the table, and the manifest says so.
     """
+
+    def check(self, model: Model) -> None:
+        """Refuse k-anonymity alone: everybody's exact quasi values are in the file."""
+        if not model.tags.reads_values:
+            raise ConfigError(
+                f"published as two tables, {model!r} protects nobody: the quasi values are exact",
+                hint="Add l-diversity or t-closeness, or publish boxes.",
+            )
 
     def recode(self, codes: Codes, partition: Partition) -> Recoded:
         """Give every record a box of its own, and its group."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
+    from reveil.models.base import Model
     from reveil.release import Cells
     from reveil.statistics import CodeArray, Partition
 
@@ -32,6 +33,9 @@ class Recoded:
 
 class Recoder(ABC):
     """Turns a partition into published cells."""
+
+    def check(self, model: Model) -> None:  # noqa: B027  (most forms suit most models)
+        """Refuse a model whose promise this form does not keep."""
 
     @abstractmethod
     def recode(self, codes: Codes, partition: Partition) -> Recoded:

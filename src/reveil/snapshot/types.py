@@ -125,11 +125,24 @@ def canonical_text(series: pl.Series) -> pl.Series:
         text = series.cast(pl.String)
         return _select(text, pl.when(pl.col("x").str.contains(".", literal=True)).then(_without_zeros()).otherwise("x"))
     if isinstance(dtype, pl.Datetime):
-        zone = "" if dtype.time_zone is None else "%:z"
-        return series.dt.strftime(f"%Y-%m-%dT%H:%M:%S%.f{zone}")
+        return _moment_text(series, dtype)
     if dtype == pl.Time:
         return series.dt.strftime("%H:%M:%S%.f")
     return series.cast(pl.String)
+
+
+def _moment_text(series: pl.Series, dtype: pl.Datetime) -> pl.Series:
+    form = "%Y-%m-%dT%H:%M:%S%.f"
+    if dtype.time_zone is None:
+        return series.dt.strftime(form)
+    local = series.dt.strftime(form + "%:z")
+    # Before standard time offsets had seconds, which the text of an offset does not hold: such moments in UTC.
+    offset = series.dt.base_utc_offset() + series.dt.dst_offset()
+    odd = (offset.dt.total_seconds() % 60 != 0).fill_null(False)
+    if not odd.any():
+        return local
+    universal = series.dt.convert_time_zone("UTC").dt.strftime(form + "%:z")
+    return _select(local, pl.when(odd).then(universal).otherwise("x"))
 
 
 def _without_zeros() -> pl.Expr:
