@@ -206,12 +206,15 @@ class Schema:
         """Columns that are published as they are."""
         return self.names(Role.PLAIN)
 
-    def check_columns(self, names: Sequence[str], *, file: str | None = None) -> None:
-        """Raise unless the table has exactly the declared columns."""
+    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
+        """Raise unless the table has exactly the declared columns.
+
+        ``header_line``: the names are the first line of a text file, which may be missing.
+        """
         declared = {c.name for c in self.columns}
         if "" in names:
             raise DataError("a column has no name", file=file, hint="Name every column.")
-        if not declared & set(names):
+        if header_line and not declared & set(names):
             # Shown names could be cells: a file without a header begins with a person.
             raise DataError(
                 "none of the declared columns is in this table",

@@ -48,7 +48,7 @@ def released(draw, *, most=25):
 
 
 def small(values=(1, 2, 3, 9), k=2, **more):
-    frame = pl.DataFrame({"age": list(values), "ill": ["flu", "hiv"] * (len(values) // 2)})
+    frame = pl.DataFrame({"age": list(values), "ill": (["flu", "hiv"] * len(values))[: len(values)]})
     schema = rv.Schema(quasi="age", sensitive="ill")
     return frame, rv.anonymize(frame, schema, rv.KAnonymity(k), seed=1, **more), schema
 

@@ -74,7 +74,7 @@ def _read_file(path: Path, schema: Schema) -> tuple[pl.DataFrame, Place, bool]:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         table = read_csv(path, null_values=schema.null_values)
-        schema.check_columns(table.frame.columns, file=file)
+        schema.check_columns(table.frame.columns, file=file, header_line=True)
         return table.frame, Place(file, table.lines), True
     if suffix == ".parquet":
         return read_parquet(path, partial(schema.check_columns, file=file)), Place(file), False
