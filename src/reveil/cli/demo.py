@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 PATIENTS = 20_000
 SHOWN = 3
+SEED = "seed = 1  # so that the demo says the same everywhere; a real seed is a secret, and drawn where none is given"
 QUESTION = "age in [30, 40] and sex = f"
 
 
@@ -51,11 +52,12 @@ def command(out: str, quiet: bool) -> None:
         raw_path, config_path, release_path = (
             folder / name for name in ("january.csv", "reveil.toml", "published.csv")
         )
-        if config_path.exists() and config_path.read_bytes() != hospital.config().encode():
+        settings = hospital.config().replace("[series]\n", f"[series]\n{SEED}\n", 1)
+        if config_path.exists() and config_path.read_bytes() != settings.encode():
             raise FileError(
                 "this folder has a config that is not the demo's", file=config_path, hint="Choose another with --out."
             )
-        config_path.write_text(hospital.config(), encoding="utf-8")
+        config_path.write_text(settings, encoding="utf-8")
         raw = hospital.month(PATIENTS, seed=1)
         raw.write_csv(raw_path)
         config = load_config(config_path)
