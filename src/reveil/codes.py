@@ -19,6 +19,7 @@ import polars as pl
 
 from reveil.snapshot import Snapshot, canonical_text
 from reveil.statistics import CodeArray, IntArray, Reference
+from reveil.threads import each
 
 if TYPE_CHECKING:
     from reveil.hierarchy import Taxonomy
@@ -107,6 +108,15 @@ class Codes:
             out[:, a] = attribute.codes
         return out
 
+    def columns(self, records: npt.NDArray[np.integer]) -> CodeArray:
+        """Return the quasi codes of some records, one row per record, stored column by column.
+
+        Columns are gathered one by one: each fits a cache where the whole table does not.
+        """
+        out = np.empty((len(self.quasi), len(records)), np.int32)
+        each(lambda a: np.take(self.quasi[a].codes, records, out=out[a], mode="clip"), range(len(self.quasi)))
+        return out.T
+
     def values(self) -> CodeArray:
         """Return the sensitive codes as a fresh array with one row per record."""
         out = np.empty((self.n, len(self.sensitive)), np.int32)
@@ -122,7 +132,7 @@ class Codes:
 def encode(snapshot: Snapshot) -> Codes:
     """Turn a snapshot into codes."""
     schema, frame = snapshot.schema, snapshot.frame
-    quasi = tuple(encode_quasi(frame[name], schema[name]) for name in schema.quasi)
+    quasi = tuple(each(lambda name: encode_quasi(frame[name], schema[name]), schema.quasi))
     sensitive = tuple(encode_sensitive(frame[name], schema[name]) for name in schema.sensitive)
     return Codes(quasi, sensitive, frame.height)
 

@@ -26,6 +26,7 @@ from reveil.errors import FileError, InputError, VerificationError
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import Form, from_text, quoted, to_text
 from reveil.snapshot import read_text_table, to_native
+from reveil.threads import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -124,13 +125,13 @@ class Release:
         return self._rows(lambda cells: cells.distinct, typed_values)
 
     def _rows(self, cells: Callable[[Cells], pl.Series], values: Callable[[pl.Series], pl.Series]) -> pl.DataFrame:
-        columns = {}
-        for name in self.columns:
-            if name in self.cells:
-                own = self.cells[name]
-                columns[name] = cells(own).gather(own.index[self.classes])
-            else:
-                columns[name] = values(self.values[name])
+        def column(name: str) -> pl.Series:
+            if name not in self.cells:
+                return values(self.values[name])
+            own = self.cells[name]
+            return cells(own).gather(own.index[self.classes])
+
+        columns = dict(zip(self.columns, each(column, self.columns), strict=True))
         if self.groups is not None:
             columns[GROUP] = pl.Series(GROUP, self.groups)
         return pl.DataFrame(columns)

@@ -29,13 +29,13 @@ def suppress_stretching(codes: Codes, partition: Partition, model: Model, limit:
     """
     positions = [attribute.positions for attribute in codes.quasi]
     offset = np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64)
-    everywhere, matrix = np.concatenate(positions), codes.matrix()
+    everywhere = np.concatenate(positions)
     now, left = partition, limit
     stuck: BoolArray = np.zeros(partition.n_groups, np.bool_)  # groups whose next record the model needs
     while left > 0:
         gain, who = np.empty(now.n_groups), np.empty(now.n_groups, np.int64)
         starts, ends = now.offsets[:-1], now.offsets[1:]
-        stretch.stretch(matrix[now.order], starts, ends, everywhere, offset, model.minimum_size, gain, who)
+        stretch.stretch(codes.columns(now.order), starts, ends, everywhere, offset, model.minimum_size, gain, who)
         worth = np.flatnonzero((who >= 0) & ~stuck)
         chosen = worth[np.argsort(-gain[worth], kind="stable")][:left]
         if not len(chosen):

@@ -72,15 +72,18 @@ def test_medians_modes_and_spans(codes):
 
 
 @quick
-@given(small_codes, st.integers(0, 12))
-def test_partition_permutes_whole_records(codes, pivot):
+@given(
+    small_codes,
+    st.integers(0, 12),
+    st.sampled_from([(cuts.partition, lambda c, p: np.sign(c - p)), (cuts.halve, lambda c, p: (c > p).astype(int))]),
+)
+def test_partition_permutes_whole_records(codes, pivot, way):
     rows = np.array([[c, 100 + i] for i, c in enumerate(codes)], np.int32)
     values = np.array([[200 + i] for i in range(len(codes))], np.int32)
     index = np.arange(len(codes), dtype=np.int32)
-    cuts.partition(
-        rows, values, index, np.array([0]), np.array([len(codes)]), np.array([0]), np.array([pivot], np.int32)
-    )
-    side = np.sign(rows[:, 0] - pivot)
+    split, side_of = way
+    split(rows, values, index, np.array([0]), np.array([len(codes)]), np.array([0]), np.array([pivot], np.int32))
+    side = side_of(rows[:, 0], pivot)
     assert (np.diff(side) >= 0).all()
     assert sorted(index.tolist()) == list(range(len(codes)))
     assert (rows[:, 0] == np.array(codes)[index]).all()

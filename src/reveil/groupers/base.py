@@ -67,9 +67,10 @@ def check_plan(grouper: Grouper, model: Model) -> None:
 
 def check_feasible(codes: Codes, model: Model) -> None:
     """Refuse a table that does not satisfy the model even as one group."""
-    one = np.zeros(codes.n, np.int64)
-    histograms = {a.name: Histogram.of(one, a.codes, 1, a.domain) for a in codes.sensitive}
-    whole = GroupStats(np.array([codes.n], np.int64), histograms, codes.references())
+    read = codes.sensitive if model.tags.reads_values else ()
+    start, end = np.zeros(1, np.int64), np.array([codes.n], np.int64)
+    histograms = {a.name: Histogram.of_segments(a.codes, start, end, a.domain) for a in read}
+    whole = GroupStats(end, histograms, {a.name: a.reference() for a in read})
     for part in model.parts:
         if not part.verdict(whole)[0]:
             raise InfeasibleError(

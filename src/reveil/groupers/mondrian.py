@@ -221,7 +221,8 @@ class _Grower:
 
     def _split(self, starts: IntArray, ends: IntArray, attribute: IntArray, cut: CodeArray) -> None:
         forest = self.forest
-        cuts.partition(forest.rows, forest.values, forest.index, starts, ends, attribute, cut)
+        split = cuts.halve if forest.plan.cut == "strict" else cuts.partition
+        split(forest.rows, forest.values, forest.index, starts, ends, attribute, cut)
 
     def _valid(self, starts: IntArray, middles: IntArray, ends: IntArray) -> BoolArray:
         sizes = np.concatenate([middles - starts, ends - middles])

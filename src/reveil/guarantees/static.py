@@ -172,8 +172,10 @@ def prepare_static(
     recoded = recoder.recode(codes, partition)
     placement = rng.permutation(partition.order)
     release = _release(snapshot, recoded, placement, rng)
-    published = {a.name: a.codes[placement] for a in codes.sensitive}
-    stats = group_statistics(release, published, codes.references(placement), placed=True)
+    read = codes.sensitive if model.tags.reads_values else ()  # nothing is counted that nobody asks for
+    published = {a.name: a.codes[placement] for a in read}
+    references = {a.name: a.reference(placement) for a in read}
+    stats = group_statistics(release, published, references, placed=True)
     release.manifest.update(
         make_manifest(
             series=series,

@@ -108,6 +108,24 @@ def medians(rows, starts, ends, attribute, lo, hi, scratch, cut, left):
 
 
 @kernel
+def halve(rows, values, index, starts, ends, attribute, cut):
+    """Permute each node so that codes up to ``cut`` come first. Two pointers: only misplaced pairs are moved."""
+    for p in range(starts.shape[0]):
+        a, pivot = attribute[p], cut[p]
+        i, j = starts[p], ends[p] - 1
+        while True:
+            while i <= j and rows[i, a] <= pivot:
+                i += 1
+            while i <= j and rows[j, a] > pivot:
+                j -= 1
+            if i >= j:
+                break
+            _swap(rows, values, index, i, j)
+            i += 1
+            j -= 1
+
+
+@kernel
 def partition(rows, values, index, starts, ends, attribute, cut):
     """Permute each node so that codes below ``cut`` come first, then the equal ones, then the rest."""
     for p in range(starts.shape[0]):

@@ -24,15 +24,14 @@ class BoxRecoder(Recoder):
 
     def recode(self, codes: Codes, partition: Partition) -> Recoded:
         """Build the cells of every group, once per distinct cell."""
-        rows = codes.matrix()[partition.order]
+        rows = codes.columns(partition.order)
         starts, ends = partition.offsets[:-1], partition.offsets[1:]
         boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
         made: dict[str, Cells] = {}
         for a, attribute in enumerate(codes.quasi):
             lo, hi, null = boxes.lo[a], boxes.hi[a], boxes.null[a]
             if attribute.kind is Kind.SET:
-                column = np.ascontiguousarray(rows[:, a])
-                made[attribute.name] = _set_cells(attribute, column, starts, ends)
+                made[attribute.name] = _set_cells(attribute, rows[:, a], starts, ends)
             else:
                 made[attribute.name] = _span_cells(attribute, lo, hi, null)
         # To a reader, groups with equal cells are one group; so they are here.
