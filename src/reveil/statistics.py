@@ -227,12 +227,14 @@ class GroupStats:
 class Partition:
     """Every record's group. ``order`` lists the records group by group, group g at ``offsets[g]:offsets[g+1]``.
 
-    Suppressed records are in no group: ``order`` does not list them, and there are ``n`` records in all.
+    Suppressed records are in no group: ``order`` does not list them, and there are ``n`` records in all. ``rows`` are
+    the quasi codes of the records in this order, where the grouper has them anyway.
     """
 
     order: CodeArray
     offsets: IntArray
     n: int
+    rows: CodeArray | None = None
 
     @property
     def n_groups(self) -> int:

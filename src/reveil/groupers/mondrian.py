@@ -81,7 +81,7 @@ class Mondrian(Grouper):
             raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use 'width' or 'degeneracy'.")
         forest = _Forest(codes, model, self, rng)
         offsets = np.append(np.sort(forest.grow()), codes.n).astype(np.int64)
-        return Partition(forest.index, offsets, codes.n)
+        return Partition(forest.index, offsets, codes.n, forest.rows)
 
 
 class _Forest:

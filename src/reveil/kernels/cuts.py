@@ -18,18 +18,15 @@ SPARSE = 8
 @kernel
 def spans(rows, starts, ends, lo, hi):
     """Smallest and largest code of each attribute in each node."""
-    width = rows.shape[1]
     for p in range(starts.shape[0]):
-        for a in range(width):
-            lo[p, a] = rows[starts[p], a]
-            hi[p, a] = rows[starts[p], a]
-        for i in range(starts[p] + 1, ends[p]):
-            for a in range(width):
+        for a in range(rows.shape[1]):
+            low = high = rows[starts[p], a]
+            for i in range(starts[p] + 1, ends[p]):
                 code = rows[i, a]
-                if code < lo[p, a]:
-                    lo[p, a] = code
-                elif code > hi[p, a]:
-                    hi[p, a] = code
+                low = min(low, code)
+                high = max(high, code)
+            lo[p, a] = low
+            hi[p, a] = high
 
 
 @kernel

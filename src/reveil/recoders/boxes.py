@@ -24,7 +24,7 @@ class BoxRecoder(Recoder):
 
     def recode(self, codes: Codes, partition: Partition) -> Recoded:
         """Build the cells of every group, once per distinct cell."""
-        rows = codes.columns(partition.order)
+        rows = codes.columns(partition.order) if partition.rows is None else partition.rows
         starts, ends = partition.offsets[:-1], partition.offsets[1:]
         boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
         made: dict[str, Cells] = {}
