@@ -170,7 +170,8 @@ def prepare_static(
     if limit and method.recode == "boxes":
         partition = suppress_stretching(codes, partition, model, limit - codes.n + len(partition.order))
     recoded = recoder.recode(codes, partition)
-    placement = rng.permutation(partition.order)
+    # The order of the rows depends on the dice alone, not on how the grouper went through the table.
+    placement = rng.permutation(np.flatnonzero(partition.labels >= 0).astype(np.int32))
     release = _release(snapshot, recoded, placement, rng)
     read = codes.sensitive if model.tags.reads_values else ()  # nothing is counted that nobody asks for
     published = {a.name: a.codes[placement] for a in read}
