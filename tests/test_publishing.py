@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import pickle
+from collections import Counter
 from datetime import UTC, datetime
 
 import numpy as np
@@ -15,9 +16,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil import hospital
+from reveil import dice, hospital
+from reveil.dice import generator
 from reveil.guarantees.static import prepare_static
-from reveil.publishing import generator
 from reveil.snapshot import read_snapshot
 from reveil.testing import tables
 from reveil.verification import verify
@@ -98,6 +99,16 @@ def test_rows_are_shuffled_and_without_a_seed_never_the_same_way():
     for order in orders:
         assert sorted(order) == list(range(500))
         assert abs(np.corrcoef(order, range(500))[0, 1]) < 0.25
+
+
+def test_many_numbers_are_shuffled_as_fairly_as_few(monkeypatch):
+    monkeypatch.setattr(dice, "_CACHED", 2)
+    monkeypatch.setattr(dice, "_BUCKETS", 3)
+    rng = generator(1)
+    orders = Counter(tuple(dice.shuffled(rng, np.arange(4, dtype=np.int32))) for _ in range(24_000))
+    assert len(orders) == 24
+    # Every order 1,000 times on average, with a deviation of 31.
+    assert all(800 < count < 1200 for count in orders.values())
 
 
 def test_seeds_are_judged():

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import secrets
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reveil.config import Config, placed
+from reveil.dice import generator
 from reveil.errors import ConfigError, FileError
 from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
@@ -108,13 +105,3 @@ def _spare(target: Path, inputs: list[Path]) -> None:
                 raise FileError(
                     "this would replace a file that is read", file=path, hint="Choose another name with -o."
                 )
-
-
-def generator(seed: int | None) -> np.random.Generator:
-    """Return the one generator of a release: from the seed, or from the system's entropy."""
-    if seed is None:
-        return np.random.default_rng(secrets.randbits(256))
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ConfigError(f"seed must be a whole number, not {seed!r}")
-    # Hashed, so that neighbouring seeds have nothing in common.
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(f"reveil seed {seed}".encode()).digest()))

@@ -13,6 +13,7 @@ import polars as pl
 
 from reveil import registry
 from reveil.codes import Codes, encode
+from reveil.dice import shuffled
 from reveil.errors import ConfigError, InfeasibleError, VerificationError
 from reveil.groupers.base import Grouper, check_feasible, check_plan
 from reveil.guarantees.base import Guarantee, Prepared
@@ -171,7 +172,7 @@ def prepare_static(
         partition = suppress_stretching(codes, partition, model, limit - codes.n + len(partition.order))
     recoded = recoder.recode(codes, partition)
     # The order of the rows depends on the dice alone, not on how the grouper went through the table.
-    placement = rng.permutation(np.flatnonzero(partition.labels >= 0).astype(np.int32))
+    placement = shuffled(rng, np.flatnonzero(partition.labels >= 0).astype(np.int32))
     release = _release(snapshot, recoded, placement, rng)
     read = codes.sensitive if model.tags.reads_values else ()  # nothing is counted that nobody asks for
     published = {a.name: a.codes[placement] for a in read}
