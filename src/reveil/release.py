@@ -168,6 +168,7 @@ class Release:
     def write_checked(self, path: str | Path, check: Callable[[Release], None]) -> Path:
         """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place."""
         target = output_path(path)
+        leftover = [] if self.batch is not None else _second_table(target)
         with _draft_folder(target) as folder:
             draft = folder / target.name
             _write_table(self.text if target.suffix.lower() == ".csv" else self.typed, draft)
@@ -189,8 +190,8 @@ class Release:
             with _undisturbed():
                 for file in files:
                     file.replace(target.parent / file.name)
-                if self.batch is None:
-                    batch_path(target).unlink(missing_ok=True)  # of a two-table release that stood here before
+                for file in leftover:
+                    file.unlink(missing_ok=True)
         return target
 
     @classmethod
@@ -322,6 +323,14 @@ def _same_content(one: Release, other: Release) -> bool:
     if (one.batch is None) != (other.batch is None) or not one.text.equals(other.text, null_equal=True):
         return False
     return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
+
+
+def _second_table(target: Path) -> list[Path]:
+    """Return the second table of a release that stands here already, by its own manifest; nobody else's file."""
+    try:
+        return tables_of(target, read_manifest(target))[1:]
+    except InputError:
+        return []
 
 
 def _still_true(target: Path, manifest: Mapping[str, Any]) -> dict[str, str]:

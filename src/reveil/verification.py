@@ -136,9 +136,10 @@ def _check_shape(release: Release, snapshot: Snapshot) -> None:
         )
     manifest = release.manifest
     rows = len(release.classes)
-    if rows != manifest["rows"] or rows + manifest["suppressed"] != snapshot.frame.height:
+    suppressed = manifest["suppressed"] or 0
+    if rows != manifest["rows"] or rows + suppressed != snapshot.frame.height:
         raise VerificationError(
-            f"{rows:,} rows are published and {manifest['suppressed']:,} suppressed, but the snapshot has "
+            f"{rows:,} rows are published and {suppressed:,} suppressed, but the snapshot has "
             f"{snapshot.frame.height:,} records",
             hint="Is this the snapshot that was published?",
         )

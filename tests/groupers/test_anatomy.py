@@ -164,3 +164,15 @@ def test_a_changed_second_table_is_found(tmp_path):
     batch_path(path).unlink()
     with pytest.raises(rv.FileError, match="second table"):
         rv.Release.read(path)
+
+
+def test_only_a_second_table_of_ours_is_removed(tmp_path):
+    frame, schema = hospital.month(100), hospital.schema()
+    boxes = rv.anonymize(frame, schema, rv.DistinctDiversity(2), seed=1)
+    path = tmp_path / "r.csv"
+    batch_path(path).write_text("somebody else's\n")
+    boxes.write(path)
+    assert batch_path(path).read_text() == "somebody else's\n"
+    rv.anonymize(frame, schema, rv.DistinctDiversity(2), rv.Anatomy(), seed=1).write(path)
+    boxes.write(path)
+    assert not batch_path(path).exists()

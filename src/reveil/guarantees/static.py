@@ -132,14 +132,17 @@ class Static(Guarantee):
         asked = {"kind": self.kind, **self.model.parameters(), **_bins(schema)}
         told = manifest["guarantee"]
         limit = math.floor(suppression_share(self.suppress) * records)
-        if any(told.get(key) != value for key, value in asked.items()) or manifest["claim"] != claim(
-            self.model, schema
-        ):
+        differs = [key for key, value in asked.items() if told.get(key) != value]
+        if differs or manifest["claim"] != claim(self.model, schema):
             raise VerificationError(
                 "the manifest promises something else than the config asks for",
                 hint="Is this the config that the release was published with?",
             )
-        if manifest["suppressed"] > limit or any(manifest[key] for key in ("withheld", "dirty")):
+        if (
+            manifest["suppressed"] is None
+            or manifest["suppressed"] > limit
+            or any(manifest[key] for key in ("withheld", "dirty"))
+        ):
             raise VerificationError(f"more records are left out than the config allows ({limit:,})")
         if manifest["counterfeits"]["total"]:
             raise VerificationError("the manifest speaks of counterfeits, and a static release has none")
