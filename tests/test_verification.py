@@ -9,8 +9,9 @@ import pytest
 
 import reveil as rv
 from reveil import hospital, verification
+from reveil.files import batch_path
 from reveil.manifest import digest_of, manifest_path
-from reveil.release import batch_path, dtype_name, dtype_named
+from reveil.release import dtype_name, dtype_named
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 

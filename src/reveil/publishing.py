@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from reveil.config import Config, placed
 from reveil.dice import generator
 from reveil.errors import ConfigError, FileError
+from reveil.files import batch_path, output_path
 from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.static import prepare_static
 from reveil.manifest import manifest_path
 from reveil.models.base import Model
-from reveil.release import Release, batch_path, output_path
+from reveil.release import Release
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 

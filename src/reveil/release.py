@@ -6,13 +6,7 @@ Boxes are kept once per distinct cell and groups as integers; rows are put toget
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import signal
-import tempfile
-import threading
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,30 +17,21 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.errors import FileError, InputError, VerificationError
+from reveil.files import batch_path, draft_folder, output_path, put_in_place, read_table, tables_of, write_table
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import Form, from_text, quoted, to_text
-from reveil.snapshot import read_text_table, to_native
+from reveil.snapshot import to_native
 from reveil.threads import each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from reveil.expressions import Expression
     from reveil.queries import Count
     from reveil.schema import Schema
     from reveil.statistics import CodeArray
 
-SUFFIXES = (".csv", ".parquet")
 GROUP, COUNT = "group", "count"  # columns of two-table releases
-FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    '"',
-)  # how a header cell begins that a spreadsheet would run, or a quoted one
 TYPES = frozenset(
     [
         "Int8",
@@ -169,12 +154,12 @@ class Release:
         """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place."""
         target = output_path(path)
         leftover = [] if self.batch is not None else _second_table(target)
-        with _draft_folder(target) as folder:
+        with draft_folder(target) as folder:
             draft = folder / target.name
-            _write_table(self.text if target.suffix.lower() == ".csv" else self.typed, draft)
+            write_table(self.text if target.suffix.lower() == ".csv" else self.typed, draft)
             if self.batch is not None:
                 csv = target.suffix.lower() == ".csv"
-                _write_table(_batch_text(self.batch) if csv else _batch_typed(self.batch), batch_path(draft))
+                write_table(_batch_text(self.batch) if csv else _batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
             self.manifest["digest"] = digest_of(*tables)
             self.manifest["digests"] = {**_still_true(target, self.manifest), target.name: self.manifest["digest"]}
@@ -184,14 +169,7 @@ class Release:
                 raise VerificationError("what was written does not read back as it was", file=target)
             check(written)
             # The manifest comes last: a table without a matching manifest is not a release.
-            files = [*tables, manifest_path(draft)]
-            for file in files:
-                _settle(file)
-            with _undisturbed():
-                for file in files:
-                    file.replace(target.parent / file.name)
-                for file in leftover:
-                    file.unlink(missing_ok=True)
+            put_in_place([*tables, manifest_path(draft)], target.parent, leftover)
         return target
 
     @classmethod
@@ -215,39 +193,12 @@ class Release:
                 hint="It was changed after it was published, or the two files belong to different releases.",
             )
         try:
-            batch = _read_table(tables[1]) if len(tables) > 1 else None
-            return _assemble(_read_table(path), batch, manifest)
+            batch = read_table(tables[1]) if len(tables) > 1 else None
+            return _assemble(read_table(path), batch, manifest)
         except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."
             ) from None
-
-
-def batch_path(table: str | Path) -> Path:
-    """Return where the second table of a release lies."""
-    path = Path(table)
-    return path.with_suffix(f".sensitive{path.suffix}")
-
-
-def tables_of(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
-    """Return the files that hold a release, in the order in which they are digested."""
-    two = any(column.get("table") == "sensitive" for column in manifest["columns"])
-    return [path, batch_path(path)] if two else [path]
-
-
-def output_path(path: str | Path) -> Path:
-    """Return the path a release is to be written to, checked before any work is done."""
-    target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
-        raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
-    folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
-    if not target.parent.is_dir() or folders:
-        raise FileError(
-            "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."
-        )
-    if not os.access(target.parent, os.W_OK):
-        raise FileError("cannot write here", file=target, hint="The folder is not writable for you.")
-    return target
 
 
 def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: int) -> tuple[CodeArray, CodeArray]:
@@ -265,36 +216,6 @@ def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: 
     return inverse.astype(np.int32), first.astype(np.int32)
 
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ignore a keyboard interrupt while the two files are put in place: a moment later all is done anyway."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread only
-        return
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-
-
-def _settle(file: Path) -> None:
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())
-
-
-def _read_table(path: Path) -> pl.DataFrame:
-    if path.suffix.lower() == ".csv":
-        table = read_text_table(path)
-        return table.rename({name: json.loads(name) for name in table.columns if name.startswith('"')})
-    try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError):
-        raise FileError(
-            "this Parquet file cannot be read", file=path, hint="It may be cut off; copy it again."
-        ) from None
-
-
 def _batch_text(batch: pl.DataFrame) -> pl.DataFrame:
     return batch.select(to_text(batch[name], Form.VALUE) for name in batch.columns)
 
@@ -306,16 +227,6 @@ def _batch_typed(batch: pl.DataFrame) -> pl.DataFrame:
 def typed_values(values: pl.Series) -> pl.Series:
     """Return values as a Parquet file holds them: as they are, except that a raw ``*`` is not a suppressed one."""
     return quoted(values, r'^\*$|^"') if values.dtype == pl.String else values
-
-
-def _write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write one table; a single chunk, so that the bytes do not depend on how many threads made it."""
-    if path.suffix.lower() != ".csv":
-        table.rechunk().write_parquet(path, compression="zstd", statistics=False)
-        return
-    header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if name[:1] in FORMULA}
-    # A null alone on its line would be an empty line, which no reader counts.
-    table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
 
 
 def _same_content(one: Release, other: Release) -> bool:
@@ -419,14 +330,3 @@ def dtype_named(name: str) -> pl.DataType:
         arguments[key.strip()] = None if value == "None" else int(value) if value.isdigit() else value.strip("'\"")
     made: pl.DataType = getattr(pl, found[1])(**arguments)
     return made
-
-
-@contextmanager
-def _draft_folder(target: Path) -> Iterator[Path]:
-    """Return a temporary folder beside the target, from which files can be moved in one step."""
-    try:
-        folder = tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent)
-    except OSError:
-        raise FileError("cannot write here", file=target, hint="The folder does not take new files.") from None
-    with folder as name:
-        yield Path(name)

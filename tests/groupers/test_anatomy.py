@@ -10,12 +10,12 @@ import reveil as rv
 from reveil import hospital
 from reveil.codes import encode
 from reveil.curve import along_curve
+from reveil.files import batch_path
 from reveil.kernels import curve, deal
 from reveil.kernels.plain import curve as plain_curve
 from reveil.kernels.plain import deal as plain_deal
 from reveil.manifest import digest_of, manifest_path, read_manifest
 from reveil.manifest import manifest_bytes as as_bytes
-from reveil.release import batch_path
 from reveil.snapshot import read_snapshot
 from reveil.testing import tables
 from reveil.verification import verify

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -16,7 +15,7 @@ import click
 from reveil.cli import interrupts
 from reveil.cli.console import Console, quiet_option
 from reveil.errors import DataError, FileError, InputError
-from reveil.schema import Role, Type, toml_key
+from reveil.schema import Role, Type, toml_key, toml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,11 +79,11 @@ def _series_lines(found: Profile) -> Iterator[str]:
     )
     if any(column.decide for column in found.columns):
         yield from _comment("PLEASE DECIDE marks what was guessed.")
-    yield from ("", "[series]", f"name = {_text(name)}")
+    yield from ("", "[series]", f"name = {toml_text(name)}")
     yield from _comment(
         "What was told so far, per person. It never leaves your building and must be guarded like the table."
     )
-    yield f"vault = {_text(name + '.vault')}"
+    yield f"vault = {toml_text(name + '.vault')}"
     marked = [column for column in found.columns if column.marks]
     if marked:
         # What stands in a sensitive column is not repeated, not even a mark.
@@ -93,7 +92,7 @@ def _series_lines(found: Profile) -> Iterator[str]:
             f"Some cells look like marks for a missing value (columns {', '.join(repr(c.name) for c in marked)}). Such "
             "cells are values until you list the marks here:"
         )
-        yield f"# null_values = [{', '.join(map(_text, marks)) or '...'}]"
+        yield f"# null_values = [{', '.join(map(toml_text, marks)) or '...'}]"
 
 
 def _column_lines(found: Profile) -> Iterator[str]:
@@ -105,8 +104,8 @@ def _column_lines(found: Profile) -> Iterator[str]:
         yield ""
         yield from _comment(("PLEASE DECIDE. " if column.decide else "") + _sentence(column.facts))
         yield from _comment(" ".join(map(_sentence, _remarks(column))))
-        key = _key(column.name)
-        settings = {"role": _text(column.role.value), **_handling(column)}
+        key = toml_key(column.name)
+        settings = {"role": toml_text(column.role.value), **_handling(column)}
         if len(settings) == 1:
             yield f"{key} = {settings['role']}"
         else:
@@ -123,9 +122,9 @@ def _handling(column: ColumnProfile) -> dict[str, str]:
     if column.role is Role.QUASI and column.zip:
         return {"type": '"text"'}
     if column.role is Role.QUASI and column.order:
-        return {"order": f"[{', '.join(map(_text, column.order))}]"}
+        return {"order": f"[{', '.join(map(toml_text, column.order))}]"}
     if column.role in (Role.QUASI, Role.SENSITIVE) and column.type in (Type.DATE, Type.DATETIME):
-        return {"type": _text(column.type)}
+        return {"type": toml_text(column.type)}
     return {}
 
 
@@ -306,16 +305,6 @@ def _sentence(text: str) -> str:
 
 def _shown(text: str) -> str:
     return "".join(ch if ch.isprintable() else "\N{REPLACEMENT CHARACTER}" for ch in text)
-
-
-def _text(value: str) -> str:
-    """Return a TOML string. JSON's escapes are TOML's, except that TOML has one for DEL too."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(name: str) -> str:
-    """Return a TOML key, also for names with line ends or tabs in them."""
-    return toml_key(name) if name.isprintable() else _text(name)
 
 
 def _tell(text: str) -> None:

@@ -1,0 +1,115 @@
+"""Release files: where they lie, how a table is read and written, and how files are put in place together."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reveil.errors import FileError
+from reveil.manifest import manifest_path
+from reveil.snapshot import read_text_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+SUFFIXES = (".csv", ".parquet")
+# How a header cell begins that a spreadsheet would run, or that is quoted already.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", '"')
+
+
+def batch_path(table: str | Path) -> Path:
+    """Return where the second table of a release lies."""
+    path = Path(table)
+    return path.with_suffix(f".sensitive{path.suffix}")
+
+
+def tables_of(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
+    """Return the files that hold a release, in the order in which they are digested."""
+    two = any(column.get("table") == "sensitive" for column in manifest["columns"])
+    return [path, batch_path(path)] if two else [path]
+
+
+def output_path(path: str | Path) -> Path:
+    """Return the path a release is to be written to, checked before any work is done."""
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES:
+        raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
+    folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
+    if not target.parent.is_dir() or folders:
+        raise FileError(
+            "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."
+        )
+    if not os.access(target.parent, os.W_OK):
+        raise FileError("cannot write here", file=target, hint="The folder is not writable for you.")
+    return target
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read one table of a release: a CSV as text, a Parquet file typed."""
+    if path.suffix.lower() == ".csv":
+        table = read_text_table(path)
+        return table.rename({name: json.loads(name) for name in table.columns if name.startswith('"')})
+    try:
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):
+        raise FileError(
+            "this Parquet file cannot be read", file=path, hint="It may be cut off; copy it again."
+        ) from None
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write one table; a single chunk, so that the bytes do not depend on how many threads made it."""
+    if path.suffix.lower() != ".csv":
+        table.rechunk().write_parquet(path, compression="zstd", statistics=False)
+        return
+    header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if name[:1] in FORMULA}
+    # A null alone on its line would be an empty line, which no reader counts.
+    table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
+
+
+@contextmanager
+def draft_folder(target: Path) -> Iterator[Path]:
+    """Return a temporary folder beside the target, from which files can be moved in one step."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent)
+    except OSError:
+        raise FileError("cannot write here", file=target, hint="The folder does not take new files.") from None
+    with folder as name:
+        yield Path(name)
+
+
+def put_in_place(drafts: Sequence[Path], folder: Path, leftover: Sequence[Path]) -> None:
+    """Move finished files to where they belong, in order, and remove what they replace."""
+    for file in drafts:
+        _settle(file)
+    with _undisturbed():
+        for file in drafts:
+            file.replace(folder / file.name)
+        for file in leftover:
+            file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ignore a keyboard interrupt while the two files are put in place: a moment later all is done anyway."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _settle(file: Path) -> None:
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())
