@@ -269,7 +269,7 @@ def test_schema_fits_the_extracts(months: list[pl.DataFrame]) -> None:
 
 
 def test_config_says_what_the_schema_says() -> None:
-    table = tomllib.loads(hospital.config())
+    table = tomllib.loads(hospital.config(vault="hospital.vault"))
     assert table["series"] == {"name": "hospital", "vault": "hospital.vault"}
     assert table["guarantee"] == {"kind": "static", "k": 10, "l": 3}
     assert list(table["columns"]) == COLUMNS

@@ -21,20 +21,21 @@ def blocks(language):
 
 
 def test_python_blocks_run():
+    names: dict[str, object] = {}  # later blocks go on from earlier ones
     for block in blocks("python"):
-        exec(compile(block, "README.md", "exec"), {})  # noqa: S102
+        exec(compile(block, "README.md", "exec"), names)  # noqa: S102
 
 
 def test_config_blocks_load(tmp_path):
     (tmp_path / "towns.csv").write_text("a;*\nb;*\n")
     for block in blocks("toml"):
         (tmp_path / "reveil.toml").write_text(block)
-        assert load_config(tmp_path / "reveil.toml").guarantee.k == 10
+        assert load_config(tmp_path / "reveil.toml").guarantee.m == 4
 
 
 def test_commands_exist():
     named = set(re.findall(r"^reveil (\w+)", README, re.MULTILINE))
-    assert {"init", "publish", "verify", "query", "measure"} <= named <= set(COMMANDS)
+    assert {"init", "publish", "verify", "query", "measure", "history"} <= named <= set(COMMANDS)
 
 
 def test_the_excerpt_is_what_the_demo_says(tmp_path):

@@ -17,22 +17,27 @@ if TYPE_CHECKING:
     from reveil.errors import InputError as InputError
     from reveil.errors import RefusedError as RefusedError
     from reveil.errors import ReveilError as ReveilError
+    from reveil.errors import VaultError as VaultError
     from reveil.errors import VerificationError as VerificationError
     from reveil.groupers.anatomy import Anatomy as Anatomy
     from reveil.groupers.mondrian import Mondrian as Mondrian
+    from reveil.guarantees.m_invariance import MInvariance as MInvariance
     from reveil.guarantees.static import Static as Static
+    from reveil.guarantees.tau_safety import TauSafety as TauSafety
     from reveil.hierarchy import Taxonomy as Taxonomy
     from reveil.measures import measure as measure
     from reveil.models.distinct_diversity import DistinctDiversity as DistinctDiversity
     from reveil.models.entropy_diversity import EntropyDiversity as EntropyDiversity
     from reveil.models.frequency_diversity import FrequencyDiversity as FrequencyDiversity
     from reveil.models.k_anonymity import KAnonymity as KAnonymity
+    from reveil.models.m_uniqueness import MUniqueness as MUniqueness
     from reveil.models.recursive_diversity import RecursiveDiversity as RecursiveDiversity
     from reveil.models.t_closeness import TCloseness as TCloseness
     from reveil.publishing import anonymize as anonymize
     from reveil.queries import Count as Count
     from reveil.release import Release as Release
     from reveil.schema import Schema as Schema
+    from reveil.series import Series as Series
 
 _HOME = {
     "ConfigError": "reveil.errors",
@@ -43,15 +48,19 @@ _HOME = {
     "InputError": "reveil.errors",
     "RefusedError": "reveil.errors",
     "ReveilError": "reveil.errors",
+    "VaultError": "reveil.errors",
     "VerificationError": "reveil.errors",
     "Anatomy": "reveil.groupers.anatomy",
     "Mondrian": "reveil.groupers.mondrian",
+    "MInvariance": "reveil.guarantees.m_invariance",
     "Static": "reveil.guarantees.static",
+    "TauSafety": "reveil.guarantees.tau_safety",
     "Taxonomy": "reveil.hierarchy",
     "DistinctDiversity": "reveil.models.distinct_diversity",
     "EntropyDiversity": "reveil.models.entropy_diversity",
     "FrequencyDiversity": "reveil.models.frequency_diversity",
     "KAnonymity": "reveil.models.k_anonymity",
+    "MUniqueness": "reveil.models.m_uniqueness",
     "RecursiveDiversity": "reveil.models.recursive_diversity",
     "TCloseness": "reveil.models.t_closeness",
     "anonymize": "reveil.publishing",
@@ -59,6 +68,7 @@ _HOME = {
     "Count": "reveil.queries",
     "Release": "reveil.release",
     "Schema": "reveil.schema",
+    "Series": "reveil.series",
 }
 
 __all__ = sorted(_HOME)  # noqa: PLE0605  (one list of names, in one place)

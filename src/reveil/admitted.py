@@ -15,6 +15,7 @@ import polars as pl
 
 from reveil.codes import Attribute, Kind
 from reveil.errors import VerificationError
+from reveil.foreign.cells import resolve
 from reveil.notation import Form, split_label
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ IntArray = npt.NDArray[np.int64]
 class Admitted:
     """What the distinct cells of one column admit, in codes of the snapshot.
 
-    A cell admits the codes ``lo..hi`` that are in it (``members``, if given: cell number times codes plus code,
-    sorted) and the null code where ``null`` is set.
+    A cell admits the codes ``lo..hi`` that are in it (``members``, if given: cell number times ``codes + 1`` plus code,
+    sorted) and the null code where ``null`` is set. Where some cells are runs of codes and others are not, ``listed``
+    marks those whose members are given.
     """
 
     lo: CodeArray
@@ -37,6 +39,7 @@ class Admitted:
     null: BoolArray
     members: IntArray | None
     codes: int
+    listed: BoolArray | None = None
 
     def contains(self, cells: npt.NDArray[np.integer], codes: npt.NDArray[np.integer]) -> BoolArray:
         """Return whether each cell admits the code beside it."""
@@ -44,7 +47,8 @@ class Admitted:
         if self.members is not None:
             key = cells.astype(np.int64) * (self.codes + 1) + codes
             place = np.minimum(np.searchsorted(self.members, key), max(len(self.members) - 1, 0))
-            inside &= self.members[place] == key if len(self.members) else False
+            found = self.members[place] == key if len(self.members) else np.zeros(len(key), np.bool_)
+            inside &= found if self.listed is None else found | ~self.listed[cells]
         if self.null.any():
             inside |= self.null[cells] & (codes == self.codes)
         return inside
@@ -53,6 +57,9 @@ class Admitted:
 def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
     """Turn published cells into codes of the snapshot."""
     size = attribute.null_code
+    if cells.form is Form.FOREIGN:
+        found = resolve(cells, attribute)
+        return Admitted(found.lo, found.hi, found.null, found.members, size, found.listed)
     if attribute.kind is Kind.INTERVAL:
         if cells.form is not Form.INTERVAL:
             raise VerificationError(f"column {attribute.name!r} should hold intervals", column=attribute.name)

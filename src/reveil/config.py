@@ -32,6 +32,18 @@ class Config:
     method: Grouper | None
     seed: int | None
     files: tuple[Path, ...]  # the config and what it names: never to be written over
+    vault: Path | None = None
+    archive: bool = True
+
+    @property
+    def vault_path(self) -> Path:
+        """Where the series remembers what it told: as declared, or beside the config by the name of the series."""
+        return self.vault or self.path.parent / f"{self.name or self.path.stem}.vault"
+
+    @property
+    def in_series(self) -> bool:
+        """Whether releases are remembered: a guarantee needs it, or a vault is declared."""
+        return self.guarantee.remembers or self.vault is not None
 
 
 def load_config(path: str | Path) -> Config:
@@ -51,6 +63,8 @@ def load_config(path: str | Path) -> Config:
             _method(_section(table, "method")),
             _seed(series),
             (path, *_hierarchy_files(table, path.parent)),
+            _vault(series, path.parent),
+            _flag(series, "archive", default=True),
         )
     except ConfigError as error:
         raise placed(error, path) from None
@@ -158,6 +172,22 @@ def _text(section: dict[str, Any], key: str) -> str | None:
     value = section.get(key)
     if value is not None and not isinstance(value, str):
         raise ConfigError(f"{key} must be a text")
+    return value
+
+
+def _vault(series: dict[str, Any], folder: Path) -> Path | None:
+    vault = _text(series, "vault")
+    if vault is None:
+        return None
+    if "://" in vault:
+        raise ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
+    return folder / vault
+
+
+def _flag(section: dict[str, Any], key: str, *, default: bool) -> bool:
+    value = section.get(key, default)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key} must be true or false")
     return value
 
 

@@ -5,11 +5,14 @@
     ReveilError                     never raised itself
     ├── RefusedError                exit 1: the guarantee cannot be kept, or is broken
     │   ├── InfeasibleError         the table cannot satisfy the model at all
-    │   └── VerificationError       the written bytes are not what was promised
+    │   ├── VerificationError       the written bytes are not what was promised
+    │   ├── BusyError               another publisher is at work in the vault, or was first
+    │   └── PendingError            a release was prepared and is neither confirmed nor abandoned
     └── InputError                  exit 2: something the user can mend
         ├── ConfigError             reveil.toml, Schema(...), model and method parameters
         ├── DataError               the content of a table
         ├── FileError               a path that cannot be read or written
+        ├── VaultError              a vault or a key that cannot be used
         └── ExpressionError         a query that cannot be read, with the place
 
 An error names the thing and the place (``file``, ``line``, ``column``) and carries a ``hint`` with the remedy.
@@ -69,6 +72,14 @@ class VerificationError(RefusedError):
     """What was written is not what was promised; the release must not leave the building."""
 
 
+class BusyError(RefusedError):
+    """Another publisher is at work in this vault, or was first."""
+
+
+class PendingError(RefusedError):
+    """A release is pending: it counts as told, and nothing else is published before it is settled."""
+
+
 class InputError(ReveilError):
     """Bad input, config, usage or file."""
 
@@ -83,6 +94,10 @@ class DataError(InputError):
 
 class FileError(InputError):
     """A file that cannot be read or written."""
+
+
+class VaultError(InputError):
+    """A vault or a key that cannot be used: names the folder and the way out."""
 
 
 class ExpressionError(InputError):

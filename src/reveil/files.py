@@ -18,7 +18,7 @@ from reveil.manifest import manifest_path
 from reveil.snapshot import read_text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SUFFIXES = (".csv", ".parquet")
 # How a header cell begins that a spreadsheet would run, or that is quoted already.
@@ -50,6 +50,23 @@ def output_path(path: str | Path) -> Path:
     if not os.access(target.parent, os.W_OK):
         raise FileError("cannot write here", file=target, hint="The folder is not writable for you.")
     return target
+
+
+def spare(target: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to write over what is read: it may be the only copy."""
+    for path in (target, manifest_path(target), batch_path(target)):
+        for given in inputs:
+            if path.exists() and given.exists() and path.samefile(given):
+                raise FileError(
+                    "this would replace a file that is read", file=path, hint="Choose another name with -o."
+                )
+
+
+def keep_out(target: Path, folder: Path) -> None:
+    """Refuse to write into a folder that is nobody's business, such as a vault."""
+    for path in (target, manifest_path(target), batch_path(target)):
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise FileError("this would be inside the vault", file=path, hint="Choose another folder with -o.")
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -90,7 +107,7 @@ def put_in_place(drafts: Sequence[Path], folder: Path, leftover: Sequence[Path])
     """Move finished files to where they belong, in order, and remove what they replace."""
     for file in drafts:
         _settle(file)
-    with _undisturbed():
+    with undisturbed():
         for file in drafts:
             file.replace(folder / file.name)
         for file in leftover:
@@ -98,8 +115,8 @@ def put_in_place(drafts: Sequence[Path], folder: Path, leftover: Sequence[Path])
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ignore a keyboard interrupt while the two files are put in place: a moment later all is done anyway."""
+def undisturbed() -> Iterator[None]:
+    """Ignore a keyboard interrupt where half of the work is worse than none: a moment later all is done anyway."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals reach the main thread only
         return

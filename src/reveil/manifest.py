@@ -39,9 +39,10 @@ def make_manifest(
     groups: int,
     achieved: Mapping[str, Any],
     suppressed: int = 0,
-    previous: str | None = None,
+    withheld: int = 0,
+    counterfeits: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Build a manifest; ``digest`` is filled in when the table is written."""
+    """Build a manifest; ``digest`` is filled in when the table is written, ``previous`` by a series."""
     return {
         "format": FORMAT,
         "reveil": version(),
@@ -55,12 +56,12 @@ def make_manifest(
         "rows": rows,
         "groups": groups,
         "suppressed": suppressed,
-        "withheld": 0,
+        "withheld": withheld,
         "dirty": 0,
-        "counterfeits": {"total": 0, "per_group": {}},
+        "counterfeits": dict(counterfeits or {"total": 0, "per_group": {}}),
         "achieved": dict(achieved),
         "digest": None,
-        "previous": previous,
+        "previous": None,
     }
 
 
@@ -128,3 +129,8 @@ def digest_of(*files: str | Path) -> str:
             while block := stream.read(1 << 20):
                 total.update(block)
     return "sha256:" + total.hexdigest()
+
+
+def digest_of_bytes(content: bytes) -> str:
+    """Return the digest of some bytes."""
+    return "sha256:" + hashlib.sha256(content).hexdigest()

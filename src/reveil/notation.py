@@ -7,6 +7,7 @@ form        typed (Parquet)         text (CSV)                        null among
 ``set``     list                    ``a`` or ``{a, b}``               ``{a, b} | null``
 ``label``   text                    the label of a taxonomy node      ``Europe | null``
 ``value``   the column's own type   the value as it is
+``foreign`` text                    as another tool wrote it
 =========== ======================= ================================= =======================
 
 A cell that is null alone is empty. Text that would read as something else is written as a JSON string: text that
@@ -39,6 +40,7 @@ class Form(StrEnum):
     SET = "set"
     LABEL = "label"
     VALUE = "value"
+    FOREIGN = "foreign"
 
 
 def quoted(text: pl.Series, pattern: str = _READS_OTHERWISE) -> pl.Series:
@@ -68,7 +70,7 @@ def to_text(cells: pl.Series, form: Form) -> pl.Series:
         return _sets_to_text(cells)
     if form is Form.VALUE and cells.dtype == pl.String:
         return quoted(cells)
-    return canonical_text(cells)  # labels are notation already, other values have none
+    return canonical_text(cells)  # labels and foreign cells are notation already, other values have none
 
 
 def from_text(text: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
@@ -79,7 +81,7 @@ def from_text(text: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
         return _sets_from_text(text)
     if form is Form.VALUE and dtype == pl.String:
         return unquoted(text)
-    return text if form is Form.LABEL else parsed(text, dtype)
+    return text if form in (Form.LABEL, Form.FOREIGN) else parsed(text, dtype)
 
 
 def label_cells(labels: pl.Series, null: pl.Series, *, exact: pl.Series) -> pl.Series:

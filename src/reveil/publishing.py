@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reveil.config import Config, placed
 from reveil.dice import generator
-from reveil.errors import ConfigError, FileError
-from reveil.files import batch_path, output_path
+from reveil.errors import ConfigError
+from reveil.files import output_path, spare
 from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.static import prepare_static
-from reveil.manifest import manifest_path
 from reveil.models.base import Model
 from reveil.release import Release
+from reveil.series import Published, Series
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
@@ -55,24 +55,39 @@ def anonymize(
 
 
 def publish_file(
-    config: Config, data: str | Path, out: str | Path, *, dry_run: bool = False, stage: Stage = _silent
-) -> Release:
+    config: Config,
+    data: str | Path,
+    out: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    dry_run: bool = False,
+    again: bool = False,
+    stage: Stage = _silent,
+) -> Published:
     """Publish a file as the config says: prepare, write, verify from the written bytes, put in place.
 
     With ``dry_run`` all is done but the last step: what would be published is written to a temporary folder, verified
-    and thrown away.
+    and thrown away. A config with a vault, or a guarantee that needs one, publishes the next release of its series.
     """
+    if config.in_series:
+        series = Series.of(config)
+        return series.publish_to(out, data, columns, where, dry_run=dry_run, again=again, stage=stage)
+    if columns is not None or where is not None or again:
+        raise ConfigError(
+            "columns, where and again belong to a series",
+            hint='Declare a vault: vault = "reveil.vault" under [series].',
+        )
     target = output_path(out)
-    _spare(target, [Path(data), *config.files])
-    method = config.method or Mondrian()
+    spare(target, [Path(data), *config.files])
     try:
-        config.guarantee.check(config.schema, method)
+        config.guarantee.check(config.schema, config.method)
     except ConfigError as error:
         raise placed(error, config.path) from None
     stage("reading")
     snapshot = read_snapshot(data, config.schema)
     stage("grouping")
-    prepared = config.guarantee.prepare(snapshot, method, generator(config.seed), series=config.name)
+    prepared = config.guarantee.prepare(snapshot, config.method, generator(config.seed), series=config.name)
 
     def check(written: Release) -> None:
         stage("verifying")
@@ -84,7 +99,7 @@ def publish_file(
             prepared.release.write_checked(Path(folder) / target.name, check)
     else:
         prepared.release.write_checked(target, check)
-    return prepared.release
+    return Published(prepared.release, "published")
 
 
 def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, stage: Stage = _silent) -> Release:
@@ -96,13 +111,3 @@ def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, st
     config.guarantee.check_promise(written.manifest, config.schema, raw.frame.height)
     verify(written, raw, config.guarantee.model_for(config.schema))
     return written
-
-
-def _spare(target: Path, inputs: list[Path]) -> None:
-    """Refuse to write over what is read: it may be the only copy."""
-    for path in (target, manifest_path(target), batch_path(target)):
-        for given in inputs:
-            if path.exists() and given.exists() and path.samefile(given):
-                raise FileError(
-                    "this would replace a file that is read", file=path, hint="Choose another name with -o."
-                )

@@ -5,7 +5,10 @@ values within a box are taken as equally likely, columns as independent. A row i
 box satisfies the expression and *possible* when some point does; columns published as they are are known row by
 row. The number of records of the snapshot that satisfy the expression is never below ``lower`` nor above ``upper``:
 records that the manifest counts as suppressed or withheld may all satisfy it, and counterfeits may be among the
-certain rows. The estimate is of the published records, and takes counterfeits to be like the others.
+certain rows. The manifest tells how many each group has: of a group's certain rows at most so many are no records, and
+of its possible rows no more are records than it has. The estimate is of the published records: any row of a group is
+as likely a counterfeit as any other, so each counts for the share of its group that is real. (Counterfeits that the
+manifest does not place may be anywhere.)
 
 How: parts of the expression over one column are put together; the values of each column fall into a few regions on
 which these parts are constant (:mod:`reveil.expressions.regions`); over the regions, the expression is a decision
@@ -23,11 +26,12 @@ import polars as pl
 
 from reveil.errors import ExpressionError, InputError
 from reveil.expressions.binding import Bound, Field, bind, described
-from reveil.expressions.diagram import Diagram, Part, evaluated, every, joined, some
+from reveil.expressions.diagram import FALSE, TRUE, Diagram, Part, evaluated, every, joined, some
 from reveil.expressions.lines import Line
 from reveil.expressions.regions import FloatArray, IndexArray, Regions
 from reveil.expressions.syntax import Expression, Leaf, fold, parse
 from reveil.expressions.words import Labels, Words, members_of, points_of, runs_of
+from reveil.groups import groups_of
 from reveil.notation import Form, split_label
 from reveil.release import Release, classes_of, dtype_named
 from reveil.schema import Role, Schema
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from reveil.statistics import BoolArray, CodeArray
 
 PublishedColumn = Line | Words | Labels
+Outcomes = tuple[FloatArray, "BoolArray", "BoolArray"]
 MOST_COMBINATIONS = 200_000  # of regions of different columns
 _NOT_PUBLISHED = ("suppressed", "withheld")
 
@@ -55,10 +60,27 @@ class Count:
 
 @dataclass(frozen=True)
 class Units:
-    """Rows that the asked columns do not tell apart: how many, and the cell that each unit has in each column."""
+    """Rows that the asked columns do not tell apart: how many, and the cell that each unit has in each column.
+
+    ``mixed`` is 0, or says which of the groups with counterfeits the unit belongs to, counted from 1.
+    """
 
     sizes: FloatArray
     index: dict[str, IndexArray]
+    mixed: IndexArray
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """The groups with counterfeits: which of them each row belongs to (0: none), and their rows and records.
+
+    ``elsewhere`` counterfeits are in no group that the manifest names. Group 0 has all the rows without a group here.
+    """
+
+    rows_of: IndexArray
+    rows: FloatArray
+    real: FloatArray
+    elsewhere: int
 
 
 def count(release: Release, expression: str | Expression, schema: Schema | None = None) -> Count:
@@ -95,13 +117,25 @@ class Counter:
         except ExpressionError as error:
             raise self._apart(error) from None
         estimate, certain, possible = self._published(bound)
-        manifest = self.release.manifest
-        fakes, rows = manifest["counterfeits"]["total"], len(self.release.classes)
-        lower = max(certain - fakes, 0)
-        estimate = min(max(estimate * (1 - fakes / max(rows, 1)), lower), possible)
+        manifest, real = self.release.manifest, int(self.mixed.real.sum())
+        unplaced = self.mixed.elsewhere
+        lower, possible = max(certain - unplaced, 0), min(possible, max(real - unplaced, 0))
+        estimate = min(max(estimate * (1 - unplaced / max(real, 1)), lower), possible)
         missing = [manifest[key] for key in _NOT_PUBLISHED]
-        upper = None if None in missing else min(possible, rows - fakes) + sum(missing)
+        upper = None if None in missing else possible + sum(missing)
         return Count(estimate, lower, upper)
+
+    @cached_property
+    def mixed(self) -> Mixed:
+        """The groups in which some rows are counterfeit."""
+        groups = groups_of(self.release)
+        faked = groups.fakes > 0
+        number = np.where(faked, np.cumsum(faked), 0)
+        rows_of = number[groups.index].astype(np.intp)
+        rows = np.bincount(rows_of, minlength=int(faked.sum()) + 1).astype(np.float64)
+        fakes = np.concatenate([[0], groups.fakes[faked]])
+        elsewhere = max(self.release.manifest["counterfeits"]["total"] - int(fakes.sum()), 0)
+        return Mixed(rows_of, rows, rows - fakes, elsewhere)
 
     def _apart(self, error: ExpressionError) -> ExpressionError:
         """Say more where an unknown column is one of the second table."""
@@ -117,7 +151,7 @@ class Counter:
         return error
 
     def _published(self, bound: Bound) -> tuple[float, int, int]:
-        """Return estimate, certain and possible rows of the release."""
+        """Return estimate, certain and possible records of the release."""
         tree = joined(bound.expression.root)
         parts: dict[str, dict[Part, None]] = {}
 
@@ -142,7 +176,21 @@ class Counter:
                 hint="Ask in several counts, or put together what is asked of a column: a in {1, 2} and b in {3, 4}.",
             )
         diagram = Diagram(np.broadcast_to(evaluated(tree, values), shape))
-        return diagram.send(units.sizes, [units.index[name] for name in names], columns)
+        indices = [units.index[name] for name in names]
+        mixed = np.flatnonzero(units.mixed)
+        if not len(mixed):
+            return diagram.send(units.sizes, indices, columns)
+        whole = np.flatnonzero(units.mixed == 0)
+        found = diagram.send(units.sizes[whole], [index[whole] for index in indices], columns)
+        outcomes = _outcomes(diagram, [index[mixed] for index in indices], columns, len(mixed))
+        return _added(found, self._with_counterfeits(outcomes, units.sizes[mixed], units.mixed[mixed]))
+
+    def _with_counterfeits(self, outcomes: Outcomes, sizes: FloatArray, group: IndexArray) -> tuple[float, int, int]:
+        """Return estimate, certain and possible records of the groups with counterfeits."""
+        share, certain, possible = (np.bincount(group, sizes * own, len(self.mixed.rows))[1:] for own in outcomes)
+        rows, real = self.mixed.rows[1:], self.mixed.real[1:]
+        estimate = float((share * real / rows).sum())
+        return estimate, round(np.maximum(certain - (rows - real), 0).sum()), round(np.minimum(possible, real).sum())
 
     def _regions(self, name: str, parts: list[Part], bound: Bound) -> tuple[BoolArray, Regions]:
         """Find the regions of a column: what each part says in each of them."""
@@ -158,18 +206,19 @@ class Counter:
         return distinct, Regions(division, region.reshape(-1).astype(np.int64), distinct.shape[1])
 
     def _units_of(self, points: tuple[str, ...]) -> Units:
-        """Return the classes, told apart further by the given columns published as they are."""
+        """Return the classes, told apart further by groups with counterfeits and the given columns of plain values."""
         if points not in self._units:
-            classes = self.release.classes
+            classes, mixed = self.release.classes, self.mixed
             indices = {name: self._point_values(name)[1] for name in points}
             unit, first = classes, np.zeros(0, np.int32)
             owner: CodeArray = np.arange(int(classes.max(initial=-1)) + 1, dtype=np.int32)
-            if points:
-                unit, first = classes_of([classes, *indices.values()], len(classes))
-                owner = classes[first]
+            group = np.zeros(len(owner), np.intp)
+            if points or len(mixed.rows) > 1:
+                unit, first = classes_of([classes, mixed.rows_of, *indices.values()], len(classes))
+                owner, group = classes[first], mixed.rows_of[first]
             index = {name: own.index[owner].astype(np.intp) for name, own in self.release.cells.items()}
             index |= {name: own[first] for name, own in indices.items()}
-            self._units[points] = Units(np.bincount(unit, minlength=len(owner)).astype(np.float64), index)
+            self._units[points] = Units(np.bincount(unit, minlength=len(owner)).astype(np.float64), index, group)
         return self._units[points]
 
     def _field(self, name: str) -> Field:
@@ -223,6 +272,28 @@ class Counter:
             )
             self._points[name] = (distinct, rows["place"].to_numpy().astype(np.intp))
         return self._points[name]
+
+
+def _outcomes(diagram: Diagram, indices: list[IndexArray], columns: list[Regions], units: int) -> Outcomes:
+    """Send units down a diagram, each on its own: the share of it that satisfies, whether all does, whether any."""
+    nothing = np.zeros(units), np.zeros(units, np.bool_)
+    arrived = {diagram.root: (np.ones(units), np.ones(units, np.bool_))}
+    for nodes, index, regions in zip(diagram.levels, indices, columns, strict=True):
+        if not nodes:
+            continue
+        spread = regions.spread()
+        for node, children in nodes.items():
+            mass, met = arrived.pop(node)
+            for child in set(children):
+                ways = [region for region, own in enumerate(children) if own == child]
+                before, meets = arrived.get(child, nothing)
+                arrived[child] = before + mass * spread.share(ways)[index], meets | met & spread.possible(ways)[index]
+    return arrived.get(TRUE, nothing)[0], ~arrived.get(FALSE, nothing)[1], arrived.get(TRUE, nothing)[1]
+
+
+def _added(one: tuple[float, int, int], other: tuple[float, int, int]) -> tuple[float, int, int]:
+    """Add estimate, certain and possible of different rows."""
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
 def _ignore(_: object) -> None:

@@ -162,7 +162,7 @@ class Release:
                 write_table(_batch_text(self.batch) if csv else _batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
             self.manifest["digest"] = digest_of(*tables)
-            self.manifest["digests"] = {**_still_true(target, self.manifest), target.name: self.manifest["digest"]}
+            self.manifest["digests"] = {**_still_true(target, self.manifest), _format(target): self.manifest["digest"]}
             manifest_path(draft).write_bytes(manifest_bytes(self.manifest))
             written = Release.read(draft)
             if not _same_content(written, self):
@@ -186,7 +186,7 @@ class Release:
                 file=batch_path(path),
                 hint="Keep the files of a release together.",
             )
-        if digest_of(*tables) not in (manifest["digest"], manifest.get("digests", {}).get(path.name)):
+        if digest_of(*tables) not in (manifest["digest"], manifest.get("digests", {}).get(_format(path))):
             raise VerificationError(
                 "this table is not the one its manifest describes",
                 file=path,
@@ -253,7 +253,12 @@ def _still_true(target: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
     changing = ("digest", "digests")
     same = all(before.get(key) == value for key, value in manifest.items() if key not in changing)
     digests = before.get("digests", {}) if same else {}
-    return {name: digest for name, digest in digests.items() if (target.parent / name).is_file()}
+    return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}
+
+
+def _format(path: Path) -> str:
+    """Return the format of a file by its ending: ``csv`` or ``parquet``."""
+    return path.suffix.lower().removeprefix(".")
 
 
 def compact(text: pl.Series) -> pl.Series:

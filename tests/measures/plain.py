@@ -142,24 +142,33 @@ class Plain:
         self.fakes = {g: fakes["per_group"].get(str(g), 0) for g in self.groups}
         self.sizes = Counter(self.groups)
         self.left_out = self.manifest["suppressed"] + self.manifest["withheld"]
+        self.somebodys = self.n + self.manifest["dirty"]
         self.real = {g: 1 - Fraction(self.fakes[g], self.sizes[g]) for g in self.groups}
 
     def dcp(self) -> int:
         return sum(size**2 for size in self.sizes.values()) + self.left_out * self.n
 
     def ncp(self) -> float:
-        published = sum(c.width(cell) for c in self.columns.values() for cell in c.cells)
+        published = sum(
+            self.real[g] * c.width(cell)
+            for c in self.columns.values()
+            for g, cell in zip(self.groups, c.cells, strict=True)
+        )
         return float(published + self.left_out * len(self.columns))
 
     def gcp(self) -> float:
-        return self.ncp() / ((self.rows + self.left_out) * len(self.columns))
+        return self.ncp() / (self.somebodys * len(self.columns))
 
     def em(self) -> float:
-        published = sum(c.bits(cell.admits) for c in self.columns.values() for cell in c.cells)
+        published = sum(
+            float(self.real[g]) * c.bits(cell.admits)
+            for c in self.columns.values()
+            for g, cell in zip(self.groups, c.cells, strict=True)
+        )
         return published + self.left_out * sum(c.bits([*c.domain, *c.nulls]) for c in self.columns.values())
 
     def em_mean(self) -> float:
-        return self.em() / ((self.rows + self.left_out) * len(self.columns))
+        return self.em() / (self.somebodys * len(self.columns))
 
     def kl(self) -> float:
         columns = list(self.columns.values())

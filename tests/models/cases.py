@@ -18,6 +18,7 @@ from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
+from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
 from reveil.statistics import GroupStats, Histogram, Reference
@@ -79,6 +80,15 @@ SALARY = (70, 75, 85, 55, 50, 65, 80, 60, 90, 95)
 BY_SALARY = tuple(tuple(row[i] for i in np.argsort(SALARY)) for row in BY_FREQUENCY)
 
 CASES = [
+    Case(
+        "at the threshold, one short, a value twice, empty",
+        MUniqueness(3),
+        ((1, 1, 1, 0), (0, 1, 1, 0), (2, 1, 1, 1), (0, 0, 0, 0)),
+        (3, 2, 0, inf),
+        (True, False, False, True),
+        {"m": 0},
+    ),
+    Case("larger groups are as good", MUniqueness(2), ((1, 1, 1), (1, 0, 1)), (3, 2), (True, True), {"m": 2}),
     Case(
         "at the threshold, one short, empty",
         KAnonymity(3),

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reveil import registry
+from reveil.errors import ConfigError
+from reveil.groupers.base import Grouper, check_plan
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
+from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
 from tests.models.cases import SMALL_TREE, stats_of
@@ -37,6 +41,8 @@ MODELS: list[Model] = [
     TCloseness(0.2, distance="equal"),
     TCloseness(0.2, distance="taxonomy"),
     KAnonymity(3) & FrequencyDiversity(2) & TCloseness(0.3),
+    MUniqueness(2),
+    KAnonymity(3) & MUniqueness(2),
 ]
 ids = [repr(model) for model in MODELS]
 
@@ -99,7 +105,7 @@ def test_the_empty_group_is_valid(model: Model) -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [FrequencyDiversity(2), EntropyDiversity(2), RecursiveDiversity(c=2, l=2), TCloseness(0.1)],
+    [FrequencyDiversity(2), EntropyDiversity(2), RecursiveDiversity(c=2, l=2), TCloseness(0.1), MUniqueness(2)],
     ids=repr,
 )
 def test_not_monotone(model: Model) -> None:
@@ -109,3 +115,16 @@ def test_not_monotone(model: Model) -> None:
     assert model.verdict(stats).tolist() == [True, False]
     if isinstance(model, TCloseness):
         assert model.measure(stats) == pytest.approx([0, 1 / 6])
+
+
+@pytest.mark.parametrize("model", [MUniqueness(2), KAnonymity(2) & MUniqueness(2)], ids=repr)
+def test_not_union_closed(model: Model) -> None:
+    """The counterexample of the documentation: {a, b} and {a, c} are valid, their union is not."""
+    assert not model.tags.union_closed
+    assert model.verdict(stats_of({"a": [[1, 1, 0], [1, 0, 1], [2, 1, 1]]})).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("grouper", registry.everything("groupers").values())
+def test_groupers_refuse_what_does_not_survive_unions(grouper: type[Grouper]) -> None:
+    with pytest.raises(ConfigError, match=r"cannot keep MUniqueness\(m=2"):
+        check_plan(grouper(), KAnonymity(2) & MUniqueness(2))

@@ -25,6 +25,7 @@ from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity, entropy_reaches
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
+from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness, earth_movers_distance
 from reveil.schema import Schema
@@ -42,6 +43,7 @@ ONE_OF_EACH: list[Model] = [
     EntropyDiversity(2.5),
     RecursiveDiversity(c=2, l=2),
     TCloseness(0.2),
+    MUniqueness(2),
 ]
 OF_VALUES = ONE_OF_EACH[1:]
 
@@ -77,6 +79,8 @@ def plain_level(model: Model, counts: list[int], table: list[int]) -> Fraction |
             return Fraction(size)
         case DistinctDiversity():
             return Fraction(sum(c > 0 for c in counts))
+        case MUniqueness():
+            return Fraction(size if falling[0] == 1 else 0)
         case FrequencyDiversity():
             return Fraction(size, falling[0])
         case EntropyDiversity():
@@ -103,6 +107,8 @@ def plain_verdict(model: Model, counts: list[int], table: list[int]) -> bool:
     match model:
         case KAnonymity():
             return level >= model.k
+        case MUniqueness():
+            return level >= model.m
         case EntropyDiversity():
             bound = Fraction(str(model.l))
             return Fraction(size) ** size >= bound**size * math.prod(c**c for c in counts)
@@ -128,6 +134,7 @@ reals = st.one_of(wholes, st.sampled_from([1.5, 2.5, 10 / 3, 2.8284271247461903,
 models: st.SearchStrategy[Model] = st.one_of(
     st.builds(KAnonymity, wholes),
     st.builds(DistinctDiversity, wholes),
+    st.builds(MUniqueness, wholes),
     st.builds(FrequencyDiversity, reals),
     st.builds(EntropyDiversity, reals),
     st.builds(RecursiveDiversity, c=st.sampled_from([0.25, 0.5, 1, 1.5, 2, 3.3333333333333335]), l=wholes),
@@ -182,6 +189,8 @@ def test_achieved_is_the_worst_level_rounded_against_us(groups: list[list[int]],
             assert achieved == {"k": min(plain)}
         case DistinctDiversity():
             assert achieved == {"l": min(plain)}
+        case MUniqueness():
+            assert achieved == {"m": min(plain)}
         case FrequencyDiversity():
             assert min(plain) - step < Fraction(str(achieved["l"])) <= min(plain)
         case EntropyDiversity():
@@ -206,7 +215,7 @@ def test_nothing_smaller_than_the_minimum_size_is_valid(groups: list[list[int]],
 
 def test_minimum_sizes() -> None:
     sizes = [model.minimum_size for model in ONE_OF_EACH]
-    assert sizes == [3, 2, 3, 3, 2, 1]
+    assert sizes == [3, 2, 3, 3, 2, 1, 2]
 
 
 # ---------------------------------------------------------------- empties, suppressed values, no groups
@@ -231,6 +240,8 @@ def test_a_missing_value_is_a_value(model: Model) -> None:
     """The last code stands for null; nothing drops it."""
     with_null = stats_of({"a": [[2, 2, 2]]})
     without = stats_of({"a": [[2, 2, 0]]})
+    if isinstance(model, MUniqueness):
+        with_null, without = stats_of({"a": [[1, 1, 1]]}), stats_of({"a": [[1, 1, 0]]})
     if not isinstance(model, TCloseness):
         assert model.measure(with_null) != model.measure(without)
     assert TCloseness(0).measure(stats_of({"a": [[2, 0, 2]]}, {"a": [4, 0, 2]})) == pytest.approx(1 / 6)
@@ -277,6 +288,8 @@ def test_an_attribute_that_is_not_there(model: Model) -> None:
         (lambda: DistinctDiversity(0), "l"),
         (lambda: DistinctDiversity(2.5), "l"),
         (lambda: FrequencyDiversity(0.99), "l"),
+        (lambda: MUniqueness(0), "m"),
+        (lambda: MUniqueness(2.0), "m"),
         (lambda: FrequencyDiversity(math.nan), "l"),
         (lambda: EntropyDiversity(0), "l"),
         (lambda: EntropyDiversity("3"), "l"),
@@ -300,6 +313,7 @@ def test_keyword_only() -> None:
         lambda: EntropyDiversity(3, "a"),
         lambda: RecursiveDiversity(2, 2),
         lambda: TCloseness(0.1, "a"),
+        lambda: MUniqueness(2, "a"),
     ):
         with pytest.raises(TypeError):
             call()
@@ -316,6 +330,8 @@ def test_keyword_only() -> None:
         (EntropyDiversity(3.0), {"l": 3, "diversity": "entropy"}),
         (RecursiveDiversity(c=0.5, l=2), {"l": 2, "c": 0.5, "diversity": "recursive"}),
         (TCloseness(0.2), {"t": 0.2}),
+        (MUniqueness(3), {"m": 3}),
+        (MUniqueness(3, attribute="a") & KAnonymity(4), {"m": 3, "attribute": "a", "k": 4}),
         (TCloseness(0.1, attribute="bp", distance="equal"), {"t": {"bp": 0.1}, "distance": "equal"}),
         (TCloseness(0.1, attribute="bp") & TCloseness(0.2, attribute="chol"), {"t": {"bp": 0.1, "chol": 0.2}}),
         (KAnonymity(5) & TCloseness(0.2), {"k": 5, "t": 0.2}),
@@ -384,6 +400,7 @@ def test_sentences() -> None:
             "in every group the values of each sensitive column are distributed as in the whole table up to a "
             "distance of 0.2 (0 is the same, 1 the farthest)"
         ),
+        "every group has at least 2 records, all with different values of each sensitive column",
     ]
     everything = RecursiveDiversity(c=1, l=1, attribute="a")
     assert everything.sentence().endswith("of a occurs less than 1 times as often as all values together")

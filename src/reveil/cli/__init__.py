@@ -13,7 +13,10 @@ from reveil.cli import interrupts
 from reveil.errors import ReveilError
 
 COMMANDS = {
+    "adopt": "Take a release as told that any tool made before.",
     "demo": "Publish a made-up hospital's table and see what comes out.",
+    "forget": "Erase a person from the vault.",
+    "history": "Show what was published, and whether the vault is up to date.",
     "init": "Look at a table, propose what its columns are, and write a config.",
     "measure": "Measure what a release leaves of the table it was made from.",
     "publish": "Publish a table as the config says, verified before it is in place.",

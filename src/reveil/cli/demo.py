@@ -61,7 +61,7 @@ def command(out: str, quiet: bool) -> None:
         raw = hospital.month(PATIENTS, seed=1)
         raw.write_csv(raw_path)
         config = load_config(config_path)
-        release = publish_file(config, raw_path, release_path, stage=console.stage)
+        release = publish_file(config, raw_path, release_path, stage=console.stage).release
         verify_file(config, release_path, raw_path, stage=console.stage)
         count = release.count(QUESTION, config.schema)
         truth = int(matches(QUESTION, raw, config.schema).sum())

@@ -7,16 +7,34 @@ import click
 from reveil.cli.console import Console, config_option, quiet_option
 
 
+def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
+
+
 @click.command("publish")
 @click.argument("data", type=click.Path())
 @config_option
 @click.option("-o", "--out", required=True, type=click.Path(), help="Where to write: .csv or .parquet.")
+@click.option("--columns", callback=_names, metavar="A,B,C", help="Publish these columns only.")
+@click.option("--where", metavar="EXPR", help="Publish only the records that satisfy this, as in reveil query.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, with measures; write nothing.")
+@click.option("--again", is_flag=True, help="Publish anew, even if this table is the last release already.")
 @quiet_option
-def command(data: str, config_path: str, out: str, dry_run: bool, quiet: bool) -> None:
+def command(
+    data: str,
+    config_path: str,
+    out: str,
+    columns: list[str] | None,
+    where: str | None,
+    dry_run: bool,
+    again: bool,
+    quiet: bool,
+) -> None:
     """Publish the table DATA (.csv or .parquet) as the config says.
 
-    The release is verified from the written bytes before it is put in place; a manifest is written beside it.
+    The release is verified from the written bytes before it is put in place; a manifest is written beside it. With a
+    vault, it is the next release of its series: a release that was interrupted is finished, and a table that is the
+    last release already is written again as it was.
     """
     console = Console(quiet=quiet)
     with console.progress():
@@ -26,21 +44,33 @@ def command(data: str, config_path: str, out: str, dry_run: bool, quiet: bool) -
 
         console.announce_compilation()
         config = load_config(config_path)
-        release = publish_file(config, data, out, dry_run=dry_run, stage=console.stage)
-        if dry_run:
+        published = publish_file(
+            config, data, out, columns=columns, where=where, dry_run=dry_run, again=again, stage=console.stage
+        )
+        release, manifest = published.release, published.release.manifest
+        if dry_run and columns is None and where is None:
             from reveil.cli.measure import table
             from reveil.measures import measure
 
             console.stage("measuring")
-            measures = measure(data, release, config.schema)
-    manifest = release.manifest
+            measures = table(measure(data, release, config.schema))
+        else:
+            measures = ""
+    if published.how == "already":
+        what = "nothing would be published" if dry_run else f"{out} is the same file again"
+        console.say(f"already release {manifest['release']}: {what} (--again publishes it anew)")
+        return
     levels = ", ".join(f"{key} = {value}" for key, value in manifest["achieved"].items())
-    done = "would publish" if dry_run else "published"
+    done = "would publish" if dry_run else "published" if published.how == "published" else "finished"
+    left_out = {"suppressed": manifest["suppressed"], "withheld": manifest["withheld"]}
+    left_out |= {"counterfeits": manifest["counterfeits"]["total"]}
+    more = "".join(f", {count:,} {what}" for what, count in left_out.items() if count or what == "suppressed")
+    which = f"release {manifest['release']} as " if config.in_series else ""
     console.say(
-        f"{done} {out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups, "
-        f"{manifest['suppressed']:,} suppressed; reached {levels}\n"
+        f"{done} {which}{out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups{more}; reached {levels}\n"
         "verified from the file: every group is valid, every record is inside its box, none is lost or altered"
     )
     if dry_run:
-        click.echo(table(measures))
+        if measures:
+            click.echo(measures)
         console.say("nothing was published (--dry-run)")

@@ -115,9 +115,17 @@ class Expression:
     text: str
     root: Node
 
+    def columns(self) -> set[str]:
+        """Return the names of the columns that it reads."""
+        return fold(self.root, lambda leaf: {leaf.column.text}, _union, _union, lambda part: part)
+
     def error(self, message: str, position: int, hint: str | None = None) -> ExpressionError:
         """Return an error with a caret under the place."""
         return _error(self.text, message, position, hint)
+
+
+def _union(parts: list[set[str]]) -> set[str]:
+    return set().union(*parts)
 
 
 def fold(

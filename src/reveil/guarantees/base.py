@@ -7,7 +7,7 @@ To add one: a file in this folder, a line under ``[project.entry-points."reveil.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from reveil.errors import ConfigError
@@ -17,29 +17,62 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    import polars as pl
 
     from reveil.codes import Codes
     from reveil.groupers.base import Grouper
     from reveil.models.base import Model
     from reveil.release import Release
     from reveil.schema import Schema
+    from reveil.signatures.sets import Sets
     from reveil.snapshot import Snapshot
+    from reveil.statistics import BoolArray, CodeArray
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What the world was told so far about the persons of a snapshot, and what is told of them now.
+
+    ``values`` is the sensitive value of each record as a code that lasts, ``texts`` what the codes stand for (null: a
+    missing value), ``known`` the codes in use, and those below ``seen`` were known before this snapshot.
+    ``present``: in the last release; ``changed``: with another sensitive value than when the person was last seen.
+    ``sets`` are signatures, and the person of record ``block_records[i]`` was in the signature ``block_sets[i]``.
+    """
+
+    release: int
+    values: CodeArray = field(repr=False)
+    texts: pl.Series = field(repr=False)
+    known: CodeArray = field(repr=False)
+    seen: int
+    present: BoolArray = field(repr=False)
+    changed: BoolArray = field(repr=False)
+    sets: Sets
+    block_records: CodeArray = field(repr=False)
+    block_sets: CodeArray = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A release that nobody has seen yet, and what verification needs: whose record each row is."""
+    """A release that nobody has seen yet, and what verification needs: whose record each row is.
+
+    ``placement`` is the record of each row, -1 for counterfeits. ``told`` are the signatures that the vault has to
+    remember, as pairs of a record and the codes of the set (``3,17,22``); ``facts`` is for the owner's eyes only.
+    """
 
     release: Release
     placement: npt.NDArray[np.int32]
     codes: Codes
     model: Model
+    told: pl.DataFrame | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    replaces: bool = False  # what is told now takes the place of all that was remembered of these persons
 
 
 class Guarantee(ABC):
     """A bound, with the parameters that the config gives it."""
 
     kind: ClassVar[str]
+    remembers: ClassVar[bool] = False  # whether a release depends on those before it, and needs a vault and persons
 
     @classmethod
     def from_config(cls, table: dict[str, Any]) -> Self:
@@ -53,7 +86,7 @@ class Guarantee(ABC):
         return cls(**table)
 
     @abstractmethod
-    def check(self, schema: Schema, method: Grouper) -> None:
+    def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
 
     @abstractmethod
@@ -64,6 +97,30 @@ class Guarantee(ABC):
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for, of a snapshot of so many records."""
 
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters under their config names, as the vault keeps them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+        """Return whether this setting of the guarantee may be another one from the next release on."""
+        return False
+
+    def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the sensitive values that are known before any data, as texts; they are remembered first."""
+        return ()
+
     @abstractmethod
-    def prepare(self, snapshot: Snapshot, method: Grouper, rng: np.random.Generator, *, series: str | None) -> Prepared:
-        """Group, recode and describe; nothing is written."""
+    def prepare(
+        self,
+        snapshot: Snapshot,
+        method: Grouper | None,
+        rng: np.random.Generator,
+        *,
+        series: str | None,
+        memory: Memory | None = None,
+        codes: Codes | None = None,
+    ) -> Prepared:
+        """Group, recode and describe; nothing is written. A guarantee that remembers needs what was told before.
+
+        ``codes`` may be handed over where the caller has them.
+        """

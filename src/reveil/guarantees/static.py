@@ -16,7 +16,9 @@ from reveil.codes import Codes, encode
 from reveil.dice import shuffled
 from reveil.errors import ConfigError, InfeasibleError, VerificationError
 from reveil.groupers.base import Grouper, check_feasible, check_plan
-from reveil.guarantees.base import Guarantee, Prepared
+from reveil.groupers.mondrian import Mondrian
+from reveil.guarantees.assembly import check_names, describe_columns, published_names, second_table
+from reveil.guarantees.base import Guarantee, Memory, Prepared
 from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
 from reveil.models.distinct_diversity import DistinctDiversity
@@ -25,9 +27,7 @@ from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
-from reveil.notation import Form
-from reveil.recoders.boxes import FORMS
-from reveil.release import COUNT, GROUP, Release, compact, dtype_name, taken
+from reveil.release import Release, taken
 from reveil.schema import Role, Schema
 from reveil.suppression import suppress_stretching
 from reveil.verification import group_statistics
@@ -116,8 +116,9 @@ class Static(Guarantee):
             )
         return kinds[self.diversity](l)
 
-    def check(self, schema: Schema, method: Grouper) -> None:
+    def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
+        method = method or Mondrian()
         self.model.check(schema)
         check_plan(method, self.model)
         registry.find("recoders", method.recode)().check(self.model)
@@ -147,10 +148,31 @@ class Static(Guarantee):
         if manifest["counterfeits"]["total"]:
             raise VerificationError("the manifest speaks of counterfeits, and a static release has none")
 
-    def prepare(self, snapshot: Snapshot, method: Grouper, rng: np.random.Generator, *, series: str | None) -> Prepared:
-        """Group, recode and describe one release."""
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters that are set, under their config names."""
+        return {key: value for key, value in super().settings().items() if value is not None}
+
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+        """Every release stands alone: all may change, and each manifest says what it promises."""
+        return True
+
+    def prepare(
+        self,
+        snapshot: Snapshot,
+        method: Grouper | None,
+        rng: np.random.Generator,
+        *,
+        series: str | None,
+        memory: Memory | None = None,
+        codes: Codes | None = None,
+    ) -> Prepared:
+        """Group, recode and describe one release; what was told before changes nothing."""
+        method = method or Mondrian()
         self.check(snapshot.schema, method)
-        return prepare_static(snapshot, self.model, method, rng, suppress=self.suppress, series=series)
+        number = 1 if memory is None else memory.release
+        return prepare_static(
+            snapshot, self.model, method, rng, suppress=self.suppress, series=series, number=number, codes=codes
+        )
 
 
 def prepare_static(
@@ -161,13 +183,15 @@ def prepare_static(
     *,
     suppress: float = 0.0,
     series: str | None = None,
+    number: int = 1,
+    codes: Codes | None = None,
 ) -> Prepared:
     """Prepare one release under any model."""
     model.check(snapshot.schema)
     check_plan(method, model)
     recoder: Recoder = registry.find("recoders", method.recode)()
     recoder.check(model)
-    codes = encode(snapshot)
+    codes = encode(snapshot) if codes is None else codes
     check_feasible(codes, model)
     limit = math.floor(suppression_share(suppress) * codes.n)
     partition = _within_limit(method.group(codes, model, rng), limit, codes, method)
@@ -184,7 +208,7 @@ def prepare_static(
     release.manifest.update(
         make_manifest(
             series=series,
-            release=1,
+            release=number,
             guarantee={
                 "kind": Static.kind,
                 "grade": "counted" if method.reads_values(model) else "blind",
@@ -195,7 +219,9 @@ def prepare_static(
             },
             claim=claim(model, snapshot.schema),
             assumes=ASSUMES if recoded.groups is None else (*ASSUMES, TELLS_WHO),
-            columns=_columns(snapshot, codes, two_tables=recoded.groups is not None),
+            columns=describe_columns(
+                snapshot, codes, two_tables=recoded.groups is not None, groups=recoded.groups is not None
+            ),
             rows=len(placement),
             groups=recoded.n_groups,
             suppressed=codes.n - len(placement),
@@ -224,42 +250,16 @@ def _release(
     """Put rows in their published order; the manifest is still to be filled in."""
     schema, frame = snapshot.schema, snapshot.frame
     apart = recoded.groups is not None  # sensitive values in a table of their own
-    roles = (Role.QUASI, Role.PLAIN) if apart else (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
-    names = tuple(n for n in frame.columns if schema[n].role in roles)
+    names = published_names(snapshot, two_tables=apart)
     values = pl.DataFrame({n: taken(frame[n], placement) for n in names if schema[n].role is not Role.QUASI})
     classes = recoded.classes[placement]
     if recoded.groups is None:
         return Release({}, names, recoded.cells, classes, values, snapshot.native)
-    double = [name for name in (GROUP, COUNT) if name in (*names, *schema.sensitive)]
-    if double:
-        raise ConfigError(
-            f"a two-table release has a column {double[0]!r} of its own", column=double[0], hint="Rename yours."
-        )
+    check_names(schema, two_tables=True)
     # Group numbers are random, and so is the order of the second table: neither says how groups were made.
     groups = (rng.permutation(recoded.n_groups) + 1).astype(np.int32)[recoded.groups[placement]]
-    told = pl.DataFrame({GROUP: groups, **{n: taken(frame[n], placement) for n in schema.sensitive}})
-    batch = told.group_by(told.columns).agg(pl.len().cast(pl.Int64).alias(COUNT)).sort(told.columns)
-    batch = batch.with_columns(compact(batch[n]) for n in schema.sensitive).rechunk()
+    batch = second_table(groups, pl.DataFrame({n: taken(frame[n], placement) for n in schema.sensitive}))
     return Release({}, names, recoded.cells, classes, values, snapshot.native, groups, batch)
-
-
-def _columns(snapshot: Snapshot, codes: Codes, *, two_tables: bool) -> list[dict[str, str]]:
-    """Describe the published columns, table by table."""
-    schema, frame = snapshot.schema, snapshot.frame
-    kinds = {attribute.name: attribute.kind for attribute in codes.quasi}
-    first, second = [], []
-    for name in frame.columns:
-        role = schema[name].role
-        if role in (Role.PERSON, Role.IDENTIFIER):
-            continue
-        form = FORMS[kinds[name]] if name in kinds else Form.VALUE
-        column = {"name": name, "role": role.value, "form": form.value, "type": dtype_name(frame.schema[name])}
-        if two_tables and role is Role.SENSITIVE:
-            second.append({**column, "table": "sensitive"})
-        else:
-            first.append(column)
-    group = [{"name": GROUP, "role": GROUP, "form": Form.VALUE.value, "type": "Int32"}] if two_tables else []
-    return [*first, *group, *second]
 
 
 def claim(model: Model, schema: Schema) -> str:

@@ -22,7 +22,7 @@ from reveil.errors import ConfigError
 from reveil.hospital import _tables as tables
 from reveil.hospital._dice import AnyInts, Dice
 from reveil.hospital._register import Register, diagnosis_cell, month_end, newcomers, wheels
-from reveil.schema import Schema, toml_key
+from reveil.schema import Schema, toml_key, toml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,11 +66,12 @@ def schema() -> Schema:
     )
 
 
-def config(guarantee: str = STATIC) -> str:
+def config(guarantee: str = STATIC, *, vault: str | None = None) -> str:
     """Return the text of a reveil.toml for the extracts; ``guarantee`` is what stands under ``[guarantee]``.
 
-    That table comes last, so that a caller may add ``[method]`` behind it. The hierarchy stands in the text
-    itself: a demo then needs one file beside its data, not two.
+    With a ``vault`` the releases of a series remember each other. The guarantee comes last, so that a caller may add
+    ``[method]`` behind it. The hierarchy stands in the text itself: a demo then needs one file beside its data, not
+    two.
     """
     towns = [
         f"town.hierarchy.{toml_key(part)}.{toml_key(region)} = [" + ", ".join(f'"{town}"' for town in names) + "]"
@@ -80,7 +81,7 @@ def config(guarantee: str = STATIC) -> str:
     lines = [
         "[series]",
         'name = "hospital"',
-        'vault = "hospital.vault"',
+        *([] if vault is None else [f"vault = {toml_text(vault)}"]),
         "",
         "[columns]",
         'pid = "person"',

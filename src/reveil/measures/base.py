@@ -7,7 +7,11 @@ The counts that decide the conventions:
 
 * ``records``: records of the raw snapshot, suppressed and withheld ones included.
 * ``rows``: published rows, with counterfeits and dirty records.
-* ``left_out``: suppressed and withheld records. ``rows + left_out`` is what averages are taken over.
+* ``left_out``: suppressed and withheld records. A measure that charges for one charges for the other alike.
+* ``fakes``: counterfeit rows. What is lost of a record (widths, bits unknown) is taken over rows that are somebody's:
+  ``accounted`` is these and the records left out. What a reader sees (sizes of groups, densities) is taken over all
+  rows. The manifest tells the fakes of each group, not which rows they are: any row of the group may be one, and each
+  counts as real for the share of its group that is.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import numpy as np
 
 from reveil.codes import FloatArray, encode_quasi
 from reveil.errors import DataError, shown
+from reveil.groups import Groups, groups_of
 from reveil.measures.columns import PublishedColumn
 
 if TYPE_CHECKING:
@@ -129,6 +134,11 @@ class Subject:
         """Records of the snapshot that are not in the table."""
         return self.suppressed + self.withheld
 
+    @property
+    def accounted(self) -> int:
+        """Rows that are somebody's, and records left out: what averages over records are divided by."""
+        return self.rows - self.fakes + self.left_out
+
     @cached_property
     def columns(self) -> tuple[PublishedColumn, ...]:
         """The generalised columns, in the order of the schema."""
@@ -152,40 +162,40 @@ class Subject:
         return np.bincount(self.release.classes, minlength=self.n_classes).astype(np.int64)
 
     @cached_property
-    def groups(self) -> CodeArray:
-        """The group of each row: what the release calls ``group``, where it does, else its class."""
-        return self.release.classes if self._labels is None else self._labels[0]
+    def _groups(self) -> Groups:
+        """The groups as published: what the release calls ``group``, where it does, else its classes."""
+        return groups_of(self.release)
 
-    @cached_property
-    def _labels(self) -> tuple[CodeArray, list[str]] | None:
-        """Groups by their published labels, with the labels."""
-        if self.release.groups is None:
-            return None
-        numbers, index = np.unique(self.release.groups, return_inverse=True)
-        return index.astype(np.int32), [str(number) for number in numbers]
+    @property
+    def groups(self) -> CodeArray:
+        """The group of each row."""
+        return self._groups.index
 
     @cached_property
     def told(self) -> tuple[CodeArray, pl.DataFrame]:
         """Every published sensitive value and its group."""
         groups, values = self.release.group_values()
-        if self.release.batch is None or self._labels is None:
+        if self.release.batch is None:
             return self.groups, values
-        numbers = np.array(self._labels[1], np.int32)
-        return np.searchsorted(numbers, groups).astype(np.int32), values
+        numbers = self._groups.numbers
+        index = np.minimum(np.searchsorted(numbers, groups), max(len(numbers) - 1, 0))
+        if len(groups) and (not len(numbers) or (numbers[index] != groups).any()):
+            raise DataError(
+                "the two tables of the release do not have the same groups",
+                hint="Measure a release as it was published.",
+            )
+        return index.astype(np.int32), values
 
-    @cached_property
+    @property
     def group_rows(self) -> IntArray:
         """Published rows per group, fakes included."""
-        return np.bincount(self.groups, minlength=int(self.groups.max(initial=-1)) + 1).astype(np.int64)
+        return self._groups.rows
 
     @cached_property
     def group_fakes(self) -> FloatArray:
         """Fakes per group. Fakes that the manifest does not place are taken as spread evenly over the other rows."""
-        placed = np.zeros(len(self.group_rows))
-        if self._labels is not None:
-            told = self.release.manifest["counterfeits"]["per_group"]
-            placed[:] = [told.get(label, 0) for label in self._labels[1]]
-        rest = self.fakes - placed.sum()
+        placed = self._groups.fakes
+        rest = self.fakes - int(placed.sum())
         others = self.group_rows - placed
         spread: FloatArray = placed + rest * others / max(others.sum(), 1)
         return spread

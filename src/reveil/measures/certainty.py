@@ -17,7 +17,8 @@ class Certainty(Measure):
     values; (values - 1)/(domain - 1) for sets and taxonomy nodes; null beside values adds 1/(distinct values), and
     nothing costs more than 1. ``ncp`` is the sum over all cells, ``gcp`` the mean. *Range*: ``gcp`` from 0 (exact
     values) to 1 (nothing told); smaller is better. *Suppressed and withheld records* cost 1 per cell.
-    *Counterfeits* are published cells like others, in the sum and in what it is divided by.
+    *Counterfeits* have lost nothing: the sum is over rows that are somebody's, and so is the mean; where the rows of
+    a group differ, each counts for the share of its group that is real.
     *Source*: 000, 2.5.1.2 (Xu et al. 2006); 003, 2.2, as LM (Iyengar 2002).
     """
 
@@ -28,7 +29,9 @@ class Certainty(Measure):
     place: ClassVar = 20
 
     def of(self, subject: Subject) -> Mapping[str, Any]:
-        """Add up widths, each as often as its cell is published."""
+        """Add up widths, each as often as its cell is published for a record."""
         columns = subject.columns
-        ncp = float(sum(column.rows @ column.widths for column in columns)) + subject.left_out * len(columns)
-        return {"ncp": ncp, "gcp": ncp / ((subject.rows + subject.left_out) * len(columns))}
+        real = subject.class_real
+        published = float(sum(column.per_cell(real) @ column.widths for column in columns))
+        ncp = published + subject.left_out * len(columns)
+        return {"ncp": ncp, "gcp": ncp / (subject.accounted * len(columns))}

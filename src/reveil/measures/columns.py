@@ -45,7 +45,11 @@ class PublishedColumn:
     @cached_property
     def rows(self) -> FloatArray:
         """Published rows per distinct cell."""
-        return np.bincount(self.index, self.class_rows, len(self.cells.distinct)).astype(np.float64)
+        return self.per_cell(self.class_rows)
+
+    def per_cell(self, per_class: FloatArray | IntArray) -> FloatArray:
+        """Add up a number per class over the classes that have each distinct cell."""
+        return np.bincount(self.index, per_class, len(self.cells.distinct)).astype(np.float64)
 
     @cached_property
     def typed(self) -> pl.Series:

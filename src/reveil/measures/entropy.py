@@ -16,8 +16,9 @@ class Entropy(Measure):
     *Definition*: for each cell the entropy, in bits, of the original value given that it lies in the published set,
     with the frequencies of the raw snapshot; null is a value. ``em`` is the sum over all cells, ``em_mean`` the mean.
     *Range*: ``em_mean`` from 0 (exact values) to the mean entropy of the columns (nothing told); smaller is better.
-    *Suppressed and withheld records* have the full entropy of each column. *Counterfeits* are published cells like
-    others. A set in which no raw value lies (a fake's own) has entropy 0. *Source*: 003, 2.2 (Gionis, Tassa 2009).
+    *Suppressed and withheld records* have the full entropy of each column. *Counterfeits* have no original value: sum
+    and mean are over rows that are somebody's, as for ``ncp``. A set in which no raw value lies has entropy 0.
+    *Source*: 003, 2.2 (Gionis, Tassa 2009).
     """
 
     meanings: ClassVar = {
@@ -27,7 +28,8 @@ class Entropy(Measure):
     place: ClassVar = 30
 
     def of(self, subject: Subject) -> Mapping[str, Any]:
-        """Add up entropies, each as often as its cell is published."""
+        """Add up entropies, each as often as its cell is published for a record."""
         columns = subject.columns
-        em = float(sum(column.rows @ column.entropies + subject.left_out * column.entropy for column in columns))
-        return {"em": em, "em_mean": em / ((subject.rows + subject.left_out) * len(columns))}
+        real, out = subject.class_real, subject.left_out
+        em = float(sum(column.per_cell(real) @ column.entropies + out * column.entropy for column in columns))
+        return {"em": em, "em_mean": em / (subject.accounted * len(columns))}

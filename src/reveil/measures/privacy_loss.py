@@ -8,8 +8,10 @@ import numpy as np
 import polars as pl
 
 from reveil.codes import SensitiveAttribute, encode_sensitive
+from reveil.errors import DataError
 from reveil.measures.base import Meaning, Measure, Subject
 from reveil.models.t_closeness import earth_movers_distance
+from reveil.snapshot import canonical_text
 from reveil.statistics import Histogram, Reference
 
 if TYPE_CHECKING:
@@ -61,6 +63,13 @@ def _distance(subject: Subject, name: str, reference: Reference) -> str | None:
 def _encoded(subject: Subject, name: str) -> SensitiveAttribute:
     """Give published values codes of their own; bins are those of the snapshot, as for the model."""
     column, values = subject.schema[name], subject.told[1][name]
+    declared = column.taxonomy.leaves if column.taxonomy is not None else column.order
+    if declared is not None and not canonical_text(values).drop_nulls().is_in(list(declared)).all():
+        raise DataError(
+            f"column {name!r} has published values that the config does not know",
+            column=name,
+            hint="Use the config with which it was published.",
+        )
     if column.bins is None:
         return encode_sensitive(values, column)
     raw = subject.snapshot.frame[name]

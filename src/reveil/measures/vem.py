@@ -36,5 +36,4 @@ class VolumeEntropy(Measure):
 def attribute_vem(subject: Subject, column: PublishedColumn) -> float:
     """Return the VEM of one attribute."""
     bits = np.log2(max(column.spanned, 1)) - np.log2(np.maximum(column.admits, 1))
-    real = np.bincount(column.index, weights=subject.class_real, minlength=len(bits))
-    return float(real @ bits) / (subject.records + subject.fakes)
+    return float(column.per_cell(subject.class_real) @ bits) / (subject.records + subject.fakes)

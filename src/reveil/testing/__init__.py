@@ -7,11 +7,35 @@ every model and every grouper must satisfy, as functions over one object, so tha
 
     def test_mine():
         check_grouper(MyGrouper())
+
+The oracles are for series small enough to try everything: :mod:`reveil.testing.series` draws them,
+:mod:`reveil.testing.worlds` counts all the worlds that are consistent with what was published, and
+:mod:`reveil.testing.bayes` runs a publisher on all tables with all dice.
 """
 
 from __future__ import annotations
 
+from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
 from reveil.testing.contracts import check_grouper, check_model
+from reveil.testing.series import histories
 from reveil.testing.strategies import Table, group_statistics, tables
+from reveil.testing.worlds import Beliefs, Group, enumerate_memberships, enumerate_worlds
 
-__all__ = ["Table", "check_grouper", "check_model", "group_statistics", "tables"]
+__all__ = [
+    "Beliefs",
+    "EnumeratedDice",
+    "Group",
+    "Posterior",
+    "Table",
+    "all_histories",
+    "all_tables",
+    "check_grouper",
+    "check_model",
+    "enumerate_memberships",
+    "enumerate_worlds",
+    "group_statistics",
+    "histories",
+    "outcomes",
+    "posterior",
+    "tables",
+]

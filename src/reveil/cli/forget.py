@@ -1,0 +1,27 @@
+"""``reveil forget``: a person asks to be erased."""
+
+from __future__ import annotations
+
+import click
+
+from reveil.cli.console import Console, config_option
+
+
+@click.command("forget")
+@click.argument("person")
+@config_option
+@click.option("--tombstone", is_flag=True, help="Keep pseudonym and signatures: the bound goes on if they return.")
+def command(person: str, config_path: str, tombstone: bool) -> None:
+    """Erase PERSON from the vault, archive included: the bytes are gone from its files.
+
+    What was published stays published. Take the person out of your own table: in the next release they are gone like
+    anybody who left, and a counterfeit may take their place. Without --tombstone, someone who comes back is new, and
+    their bound starts again. Backups of the vault are yours to mend.
+    """
+    from reveil.errors import DataError
+    from reveil.series import Series
+
+    if not Series.load(config_path).forget(person, tombstone=tombstone):
+        raise DataError("the vault does not know this person", hint="Was the id written as in the table?")
+    kept = "; a tombstone is kept" if tombstone else ""
+    Console().say(f"forgotten: nothing about this person is left in the vault{kept}")

@@ -1,0 +1,82 @@
+"""m-invariance: signatures that last as long as a person stays, for tables that only grow and shrink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from reveil.errors import InfeasibleError
+from reveil.guarantees.signature_based import COUNTED, SignatureGuarantee
+from reveil.signatures.frequencies import is_eligible
+from reveil.signatures.machine import Space, form_groups
+from reveil.signatures.situation import Situation
+
+if TYPE_CHECKING:
+    from reveil.codes import Codes
+    from reveil.guarantees.base import Memory
+    from reveil.schema import Schema
+    from reveil.signatures.machine import Groups
+
+
+@dataclass(frozen=True)
+class MInvariance(SignatureGuarantee):
+    """Everybody keeps their signature while they stay, with the same value.
+
+    The original, kept as the baseline of comparisons: the machine of tau-safety without a memory of those who left,
+    with records chosen by dice where tau-safety takes near ones, and refusing a snapshot whose new records are not
+    m-eligible (one value in more than one m-th of them).
+
+    Guarantee: while persons are only inserted and deleted, each sensitive value of everybody is held by at most one
+    m-th of the worlds that agree with all the releases together.
+    Assumes: nobody comes back after they left, and no sensitive value changes; one record per person and snapshot;
+    all that others may know of a person is declared as quasi.
+    Does not protect against: persons who return or change their value (use tau-safety); somebody who asks why the
+    groups are as they are; related persons; other publishers' data. It does not hide who is in the table.
+    Source: Xiao and Tao 2007; thesis 000, 4.3.1.
+    """
+
+    kind: ClassVar[str] = "m-invariance"
+    last_only: ClassVar[bool] = True
+
+    m: int
+
+    def __post_init__(self) -> None:
+        self._check_m()
+
+    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+        claim = (
+            "Over all the releases of this series together, nobody's sensitive value is told with more than "
+            f"1/{self.m}, as long as nobody comes back after leaving and no value changes."
+        )
+        assumes = (
+            "Nobody comes back after they left, and nobody's sensitive value changes.",
+            "Others may know of everybody who is in which release and with which quasi values.",
+            COUNTED,
+            "Persons are not related to each other, and nobody else publishes about them.",
+        )
+        return {"kind": self.kind, "grade": "counted", "m": self.m}, claim, assumes
+
+    def situation(self, memory: Memory, schema: Schema) -> Situation:  # noqa: ARG002
+        """Let those keep their signature who were in the last release with the same value; all others are new."""
+        stayed = (memory.present & ~memory.changed)[memory.block_records]
+        now = Situation(
+            memory.values,
+            memory.sets,
+            memory.block_records[stayed],
+            memory.block_sets[stayed],
+            memory.known,
+            np.zeros(len(memory.values), np.bool_),
+        )
+        if not is_eligible(np.bincount(now.values[now.fresh]), self.m):
+            raise InfeasibleError(
+                f"the new records are not {self.m}-eligible: more than 1/{self.m} of them have the same value",
+                hint="Use the guarantee 'tau-safety', which adds counterfeits, or a smaller m.",
+            )
+        return now
+
+    def form(self, now: Situation, codes: Codes, rng: np.random.Generator) -> Groups:  # noqa: ARG002
+        """Form the groups without a look at distances."""
+        return form_groups(now, Space.nowhere(now.size, rng), self.m, rng)

@@ -1,0 +1,257 @@
+"""What m-invariance and tau-safety share: from a snapshot and what was told to a release with signatures."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reveil.codes import Codes, encode
+from reveil.curve import along_curve
+from reveil.dice import shuffled
+from reveil.errors import ConfigError, InfeasibleError, VerificationError
+from reveil.guarantees.assembly import check_names, describe_columns, published_names, second_table
+from reveil.guarantees.base import Guarantee, Memory, Prepared
+from reveil.manifest import make_manifest
+from reveil.models.k_anonymity import KAnonymity
+from reveil.models.m_uniqueness import MUniqueness
+from reveil.notation import Form, from_text
+from reveil.recoders.boxes import BoxRecoder
+from reveil.release import Release, compact
+from reveil.signatures.machine import Groups, Space
+from reveil.statistics import CodeArray, Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.groupers.base import Grouper
+    from reveil.schema import Schema
+    from reveil.signatures.situation import Situation
+    from reveil.snapshot import Snapshot
+
+COUNTED = (
+    "Every table that agrees with all the releases is equally likely: the adversary does not reason about why the "
+    "groups are as they are."
+)
+_WAYS_OUT = (
+    "Make it quasi, drop it (identifier), or use the guarantee 'worlds', which moves such columns with the values."
+)
+
+
+class SignatureGuarantee(Guarantee):
+    """A guarantee in which every group has a signature that its persons keep."""
+
+    remembers = True
+    last_only: ClassVar[bool] = False  # whether only a person's last signature is remembered
+    m: int
+
+    def _check_m(self) -> None:
+        if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
+            raise ConfigError(f"m must be a whole number from 2 up, not {self.m!r}")
+
+    @property
+    def two_tables(self) -> bool:
+        """Whether the sensitive values are published in a table of their own."""
+        return False
+
+    def check(self, schema: Schema, method: Grouper | None) -> None:
+        """Refuse, before any data is read, what cannot work."""
+        if method is not None:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} groups by itself and takes no method",
+                hint="Take the section [method] out.",
+            )
+        if schema.person is None:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} needs a person column",
+                hint='It follows people from release to release: name the column that stays the same, pid = "person".',
+            )
+        if len(schema.sensitive) != 1:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} needs exactly one sensitive column, not {len(schema.sensitive)}",
+                hint="Declare one as sensitive, or publish the others in a series of their own people.",
+            )
+        if schema[schema.sensitive[0]].bins is not None:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} keeps exact values apart and knows no bins",
+                column=schema.sensitive[0],
+                hint="Take bins out, or round the numbers in the file.",
+            )
+        if schema.plain:
+            raise ConfigError(
+                f"column {schema.plain[0]!r} is plain, and would link a person's rows from release to release",
+                column=schema.plain[0],
+                hint=_WAYS_OUT,
+            )
+        check_names(schema, two_tables=self.two_tables)
+
+    def model_for(self, schema: Schema) -> MUniqueness:  # noqa: ARG002
+        """Return what every group of every release satisfies."""
+        return MUniqueness(self.m)
+
+    @abstractmethod
+    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+        """Refuse a manifest that does not promise what these settings ask for."""
+        guarantee, claim, _ = self.promise()
+        if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != own for key, own in guarantee.items()):
+            raise VerificationError(
+                "the manifest promises something else than the config asks for",
+                hint="Is this the config that the release was published with?",
+            )
+        if manifest["suppressed"] or manifest["dirty"]:
+            raise VerificationError("the manifest speaks of suppressed or dirty records, which this guarantee has not")
+
+    @abstractmethod
+    def situation(self, memory: Memory, schema: Schema) -> Situation:
+        """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""
+
+    @abstractmethod
+    def form(self, now: Situation, codes: Codes, rng: np.random.Generator) -> Groups:
+        """Form the groups."""
+
+    def prepare(
+        self,
+        snapshot: Snapshot,
+        method: Grouper | None,
+        rng: np.random.Generator,
+        *,
+        series: str | None,
+        memory: Memory | None = None,
+        codes: Codes | None = None,
+    ) -> Prepared:
+        """Group, recode and describe the next release of a series."""
+        self.check(snapshot.schema, method)
+        if memory is None:
+            raise ConfigError(f"the guarantee {self.kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+        codes = encode(snapshot) if codes is None else codes
+        now = self.situation(memory, snapshot.schema)
+        withheld = int(now.resting.sum())
+        if withheld == codes.n:
+            raise InfeasibleError(
+                "nobody can be published: all the persons of this snapshot rest",
+                hint="They have been told so many values that fewer than m are left.",
+            )
+        groups = self.form(now, codes, rng)
+        rows = _Rows.of(groups, rng)
+        release = self._release(snapshot, codes, groups, rows, memory, rng)
+        guarantee, claim, assumes = self.promise()
+        release.manifest.update(
+            make_manifest(
+                series=series,
+                release=memory.release,
+                guarantee=guarantee,
+                claim=claim,
+                assumes=assumes,
+                columns=describe_columns(snapshot, codes, two_tables=self.two_tables, groups=True),
+                rows=len(rows.record),
+                groups=groups.size,
+                achieved={"m": int(groups.sets.sizes[groups.signature].min())},
+                withheld=withheld,
+                counterfeits=rows.counterfeits(),
+            )
+        )
+        told = pl.DataFrame(
+            {"record": groups.record, "members": groups.sets.texts().gather(groups.signature[groups.group])}
+        ).filter(pl.col("record") >= 0)
+        facts = {"fewest_counterfeits": groups.fewest}
+        return Prepared(release, rows.record, codes, MUniqueness(self.m), told, facts, replaces=self.last_only)
+
+    def _release(
+        self,
+        snapshot: Snapshot,
+        codes: Codes,
+        groups: Groups,
+        rows: _Rows,
+        memory: Memory,
+        rng: np.random.Generator,
+    ) -> Release:
+        """Put rows in their published order; the manifest is still to be filled in."""
+        if self.two_tables:
+            partition = _tight(codes, groups, self.m, rng)
+        else:
+            real = groups.record >= 0
+            order = groups.record[real]  # rows come group by group
+            sizes = np.bincount(groups.group[real], minlength=groups.size)
+            partition = Partition(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
+        recoded = BoxRecoder().recode(codes, partition)
+        classes = recoded.classes[rows.stand_in]
+        name = snapshot.schema.sensitive[0]
+        told = _values(memory.texts, snapshot.frame[name].dtype).gather(rows.value).alias(name)
+        values = pl.DataFrame([compact(told)])
+        names = published_names(snapshot, two_tables=self.two_tables)
+        if not self.two_tables:
+            return Release({}, names, recoded.cells, classes, values, snapshot.native, rows.group)
+        batch = second_table(rows.group, values)
+        return Release({}, names, recoded.cells, classes, pl.DataFrame(), snapshot.native, rows.group, batch)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows in their published order: the number of the group, the value and the record (-1) of each.
+
+    ``stand_in`` is a record whose box the row has: its own, and for a counterfeit that of a record of its group.
+    """
+
+    group: CodeArray
+    value: CodeArray
+    record: CodeArray
+    stand_in: CodeArray
+
+    @classmethod
+    def of(cls, groups: Groups, rng: np.random.Generator) -> _Rows:
+        """Number groups by dice and shuffle the rows: neither says how they were made."""
+        order = shuffled(rng, np.arange(len(groups.record), dtype=np.int32))
+        numbers = (rng.permutation(groups.size) + 1).astype(np.int32)
+        # A counterfeit borrows the box of a real record of its group, whichever dice put first.
+        real = order[groups.record[order] >= 0]
+        lender = np.full(groups.size, -1, np.int32)
+        lender[groups.group[real]] = groups.record[real]
+        record = groups.record[order]
+        stand_in = np.where(record >= 0, record, lender[groups.group[order]])
+        return cls(numbers[groups.group[order]], groups.value[order], record, stand_in.astype(np.int32))
+
+    def counterfeits(self) -> dict[str, Any]:
+        """Count the counterfeits, in all and per group, as the manifest has them."""
+        numbers, counts = np.unique(self.group[self.record < 0], return_counts=True)
+        per_group = {str(number): int(count) for number, count in zip(numbers, counts, strict=True)}
+        return {"total": int(counts.sum()), "per_group": per_group}
+
+
+def space_of(codes: Codes) -> Space:
+    """Return where records lie by their quasi values."""
+    order = along_curve(codes)
+    ranks = np.empty(codes.n, np.int64)
+    ranks[order] = np.arange(codes.n)
+    return Space(points_of(codes), ranks)
+
+
+def points_of(codes: Codes) -> npt.NDArray[np.float64]:
+    """Return the normalised positions of the quasi values, a row for each record."""
+    points = np.empty((codes.n, len(codes.quasi)))
+    for a, attribute in enumerate(codes.quasi):
+        points[:, a] = attribute.positions[attribute.codes]
+    return points
+
+
+def _tight(codes: Codes, groups: Groups, m: int, rng: np.random.Generator) -> Partition:
+    """Partition the published records by quasi values alone, into classes of at least m where there are so many."""
+    from reveil.groupers.mondrian import Mondrian
+
+    real = np.sort(groups.record[groups.record >= 0])
+    if len(real) < 2 * m:
+        return Partition(real, np.array([0, len(real)], np.int64), codes.n)
+    own = Codes(tuple(replace(a, codes=a.codes[real]) for a in codes.quasi), (), len(real))
+    inner = Mondrian().group(own, KAnonymity(m), rng)
+    return Partition(real[inner.order], inner.offsets, codes.n)
+
+
+def _values(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return what codes stand for, as values of the column's type."""
+    return texts if dtype == pl.String else from_text(texts, Form.VALUE, dtype)

@@ -1,0 +1,8 @@
+"""Series: releases of one table that remember each other."""
+
+from __future__ import annotations
+
+from reveil.series.adoption import Adopted
+from reveil.series.series import Published, Series
+
+__all__ = ["Adopted", "Published", "Series"]

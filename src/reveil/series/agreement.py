@@ -1,0 +1,113 @@
+"""Whether the config of today is the config of the series: a series does not change its promise on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from reveil.errors import ConfigError, RefusedError, shown
+from reveil.schema import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.groupers.base import Grouper
+    from reveil.guarantees.base import Guarantee
+    from reveil.schema import Column, Schema
+
+_SHOWN = 12
+
+
+def described(
+    name: str | None, seed: int | None, schema: Schema, guarantee: Guarantee, method: Grouper | None
+) -> dict[str, Any]:
+    """Return the settings of a series as flat JSON: what the vault keeps and compares."""
+    found: dict[str, Any] = {"series.name": name}
+    if seed is not None:
+        found["series.seed"] = seed
+    found["series.null_values"] = sorted(schema.null_values)
+    for column in schema.columns:
+        found |= {f"columns.{column.name}.{key}": value for key, value in _column(column).items()}
+    found["guarantee.kind"] = guarantee.kind
+    found |= {f"guarantee.{key}": value for key, value in guarantee.settings().items()}
+    if method is not None:
+        found |= {"method.kind": method.name, **{f"method.{k}": v for k, v in method.parameters().items()}}
+    plain: dict[str, Any] = json.loads(json.dumps(found))
+    return plain
+
+
+def _column(column: Column) -> dict[str, Any]:
+    found: dict[str, Any] = {"role": column.role.value}
+    if column.type is not None:
+        found["type"] = column.type.value
+    if column.order is not None:
+        found["order"] = list(column.order)
+    if column.bins is not None:
+        found["bins"] = column.bins
+    if column.taxonomy is not None:
+        # The vault compares hierarchies; it need not hold them.
+        parts = json.dumps(
+            [list(column.taxonomy.leaves), column.taxonomy.levels.tolist(), list(column.taxonomy.labels)]
+        )
+        found["hierarchy"] = "sha256:" + hashlib.sha256(parts.encode()).hexdigest()
+    return found
+
+
+def agree(before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarantee) -> None:
+    """Raise, with the differences, unless everything that changed may change."""
+    differs = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    refused = [key for key in differs if not _may_change(key, before, now, guarantee)]
+    if not refused:
+        return
+    lines = []
+    for key in refused[:_SHOWN]:
+        lines += [f"  - {key} = {_text(before[key])}"] if key in before else []
+        lines += [f"  + {key} = {_text(now[key])}"] if key in now else []
+    if len(refused) > _SHOWN:
+        lines.append(f"  and {len(refused) - _SHOWN} more")
+    raise RefusedError(
+        "the settings are not those with which this series was published so far:\n" + "\n".join(lines),
+        hint="Set them back, or start another series (another vault): what was promised before goes on to hold.",
+    )
+
+
+def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarantee) -> bool:
+    section, _, rest = key.partition(".")
+    if section == "columns":
+        name = rest.rpartition(".")[0]
+        roles = {before.get(f"columns.{name}.role"), now.get(f"columns.{name}.role")} - {None}
+        # Quasi columns may come and go and be recoded: no promise rests on them. Neither on what is dropped.
+        return roles <= {Role.QUASI.value, Role.IDENTIFIER.value} or not guarantee.remembers
+    if section == "guarantee":
+        if key == "guarantee.kind":
+            return False
+        return guarantee.may_change(rest, before.get(key), now.get(key))
+    if section == "method":
+        return not guarantee.remembers
+    # A seed that was never declared was drawn: declaring one now would change it.
+    return key == "series.seed" and key not in now
+
+
+def _text(value: Any) -> str:
+    """Write a setting; lists may be of sensitive values and are counted only."""
+    return f"({len(value)} values)" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+
+
+def check_columns(columns: tuple[str, ...], schema: Schema) -> None:
+    """Raise unless some columns can be released without the others."""
+    known = schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+    unknown = [name for name in columns if name not in known]
+    if unknown:
+        raise ConfigError(
+            f"there is no column {unknown[0]!r} to publish", column=unknown[0], hint=f"There are: {shown(known)}."
+        )
+    missing = [name for name in schema.sensitive if name not in columns]
+    if missing:
+        raise ConfigError(
+            f"the sensitive column {missing[0]!r} is what the groups are made for",
+            column=missing[0],
+            hint="Name it, too.",
+        )
+    if not set(columns) & set(schema.quasi):
+        raise ConfigError("no quasi column is among those to publish", hint=f"There are: {shown(schema.quasi)}.")

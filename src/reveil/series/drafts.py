@@ -1,0 +1,98 @@
+"""The copies of releases that the vault keeps: the last one, and a pending one until it is out."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reveil.errors import FileError, InputError, VaultError
+from reveil.files import SUFFIXES, draft_folder, put_in_place, tables_of
+from reveil.manifest import digest_of, digest_of_bytes, manifest_path, read_manifest
+from reveil.release import Release
+from reveil.vault.protocol import PENDING
+
+if TYPE_CHECKING:
+    from reveil.vault import DuckDBVault, ReleaseRow
+
+
+def draft_path(vault: DuckDBVault, release: int, suffix: str) -> Path:
+    """Return where the vault keeps a release of this number."""
+    return vault.folder / "releases" / f"{release:06d}{suffix}"
+
+
+def find_copy(vault: DuckDBVault, row: ReleaseRow) -> Path:
+    """Return a copy of a release that is what was prepared: the vault's own, or where it was written."""
+    places = [draft_path(vault, row.release, suffix) for suffix in SUFFIXES]
+    places += [Path(row.path)] if row.path is not None else []
+    for path in places:
+        if _is_copy(path, row):
+            return path
+    ways = (
+        f"restore the vault from a backup, or give it up (it stays told) with reveil history --abandon {row.release}."
+        if row.state == PENDING
+        else f"look for the file that was published, or publish the table anew as release {row.release + 1} (--again)."
+    )
+    raise VaultError(
+        f"this table is release {row.release} already, and the vault has no copy of it as it was prepared",
+        file=vault.folder,
+        hint=ways[0].upper() + ways[1:],
+    )
+
+
+def _is_copy(path: Path, row: ReleaseRow) -> bool:
+    try:
+        if digest_of_bytes(manifest_path(path).read_bytes()) != row.manifest_digest:
+            return False
+        manifest = read_manifest(path)
+        return digest_of(*tables_of(path, manifest)) == str(manifest["digest"])
+    except (OSError, InputError):
+        return False
+
+
+def remove_drafts(vault: DuckDBVault, keep: int | None = None) -> None:
+    """Remove all copies but those of one release, and what a killed publisher left half written."""
+    folder = vault.folder / "releases"
+    for path in list(folder.iterdir()) if folder.is_dir() else []:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif keep is None or not path.name.startswith(f"{keep:06d}."):
+            path.unlink(missing_ok=True)
+
+
+def deliver(draft: Path, target: Path) -> None:
+    """Write a release from its copy: the same bytes, or the same release in another format."""
+    try:
+        if draft.suffix.lower() == target.suffix.lower():
+            _copy(draft, target)
+        else:
+            Release.read(draft).write(target)
+    except OSError:
+        raise FileError(
+            "this release could not be written here",
+            file=target,
+            hint="Make room or choose another name, and publish the same table again: it goes on from here.",
+        ) from None
+
+
+def _copy(draft: Path, target: Path) -> None:
+    manifest = read_manifest(draft)
+    sources, own = tables_of(draft, manifest), tables_of(target, manifest)
+    # The second table of a release that stood here would seem to belong to this one.
+    leftover = [path for path in _tables_at(target) if path not in own]
+    with draft_folder(target) as folder:
+        copies = [folder / path.name for path in own]
+        for source, copy in zip(sources, copies, strict=True):
+            copy.write_bytes(source.read_bytes())
+        if digest_of(*copies) != manifest["digest"]:
+            raise VaultError("the copy of this release in the vault was altered", file=draft, hint="Restore the vault.")
+        described = folder / manifest_path(target).name
+        described.write_bytes(manifest_path(draft).read_bytes())
+        put_in_place([*copies, described], target.parent, leftover)
+
+
+def _tables_at(target: Path) -> list[Path]:
+    try:
+        return tables_of(target, read_manifest(target))
+    except InputError:
+        return []

@@ -1,0 +1,417 @@
+"""A series: releases of one table, in order, and the vault that remembers what they told."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from reveil.codes import encode
+from reveil.config import Config, load_config, placed
+from reveil.errors import ConfigError, DataError, PendingError, RefusedError
+from reveil.expressions import matches, parse
+from reveil.files import keep_out, output_path, spare, undisturbed
+from reveil.guarantees.base import Guarantee, Prepared
+from reveil.release import GROUP, Release
+from reveil.schema import Role, Schema
+from reveil.series.adoption import Adopted, adopt
+from reveil.series.agreement import agree, check_columns, described
+from reveil.series.alone import alone
+from reveil.series.backups import check_folder, refuse_if_behind
+from reveil.series.column_types import settled, with_known_types
+from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
+from reveil.series.persons import KIND, identities, one_person, persons_in
+from reveil.series.telling import Job, Telling, placements_of
+from reveil.signature_rule import check_signatures
+from reveil.snapshot import read_snapshot, to_native
+from reveil.vault import DuckDBVault, ReleaseRow, Vault
+from reveil.vault.duckdb_vault import DATABASE
+from reveil.vault.private import private
+from reveil.vault.protocol import CONFIRMED, PENDING
+from reveil.verification import verify
+
+if TYPE_CHECKING:
+    from reveil.groupers.base import Grouper
+
+Stage = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    """Report progress to nobody."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release and how it came about: made now, a pending one finished, or the last one once more."""
+
+    release: Release
+    how: Literal["published", "resumed", "already"]
+
+
+class Series:
+    """The releases of one table, in order, under one guarantee.
+
+    A release is drafted and verified in the vault, prepared (from then on it counts as told), written where it was
+    asked for, compared byte by byte, and confirmed. A crash leaves the series as it was, or a *pending* release:
+    publishing the same snapshot again resumes it with the same bytes; any other is refused until it is resumed or
+    abandoned. The vault is opened for each call and closed again.
+    """
+
+    def __init__(
+        self,
+        vault: Path,
+        schema: Schema,
+        guarantee: Guarantee,
+        method: Grouper | None = None,
+        *,
+        name: str | None = None,
+        seed: int | None = None,
+        archive: bool = True,
+        files: tuple[Path, ...] = (),
+    ) -> None:
+        self.vault, self.schema, self.guarantee, self.method = vault, schema, guarantee, method
+        self.name, self.seed, self.archive, self.files = name, seed, archive, files
+
+    def __repr__(self) -> str:
+        return f"<Series {self.name or self.vault.name!r}: {self.guarantee!r}>"
+
+    @classmethod
+    def open(
+        cls,
+        vault: str | os.PathLike[str],
+        schema: Schema,
+        guarantee: Guarantee,
+        method: Grouper | None = None,
+        *,
+        name: str | None = None,
+        seed: int | None = None,
+        archive: bool = True,
+    ) -> Series:
+        """Open the series in a vault, or begin one: the folder is made when something is published first.
+
+        What cannot work is refused now, and so are settings that are not those of the releases so far.
+        """
+        if not isinstance(guarantee, Guarantee):
+            raise ConfigError("guarantee must be a guarantee", hint="For example rv.TauSafety(m=4).")
+        series = cls(Path(vault), schema, guarantee, method, name=name, seed=seed, archive=archive)
+        guarantee.check(schema, method)
+        if series.vault.exists():
+            with series._opened(create=True):
+                pass
+        return series
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Series:
+        """Open the series of a reveil.toml."""
+        return cls.of(load_config(Path(path)))
+
+    @classmethod
+    def of(cls, config: Config) -> Series:
+        """Open the series of a config; the vault is made when something is published first."""
+        series = cls(
+            config.vault_path,
+            config.schema,
+            config.guarantee,
+            config.method,
+            name=config.name,
+            seed=config.seed,
+            archive=config.archive,
+            files=config.files,
+        )
+        try:
+            config.guarantee.check(config.schema, config.method)
+        except ConfigError as error:
+            raise placed(error, config.path) from None
+        return series
+
+    # Publishing
+
+    def publish(
+        self,
+        frame: Any,
+        columns: Iterable[str] | None = None,
+        where: str | None = None,
+        dry_run: bool = False,  # noqa: FBT001, FBT002  (the surface's own signature)
+        *,
+        again: bool = False,
+    ) -> Release:
+        """Publish the table as the next release; verified and confirmed when it returns.
+
+        ``columns``: publish only these (the frame still has all). ``where``: publish only the records that satisfy an
+        expression over columns that are not sensitive. ``dry_run``: do everything but tell anybody. ``again``: publish
+        a snapshot anew that is the last release already.
+        """
+        return self.publish_to(None, frame, columns, where, dry_run=dry_run, again=again).release
+
+    def publish_to(
+        self,
+        out: str | os.PathLike[str] | None,
+        frame: Any,
+        columns: Iterable[str] | None = None,
+        where: str | None = None,
+        *,
+        dry_run: bool = False,
+        again: bool = False,
+        stage: Stage = _silent,
+    ) -> Published:
+        """Publish the table as the next release, and write it to a file before it is confirmed."""
+        target = None if out is None else output_path(Path(out))
+        if target is not None:
+            spare(target, [*self.files, *([Path(frame)] if isinstance(frame, str | os.PathLike) else [])])
+            keep_out(target, self.vault)
+        with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
+            stage("reading")
+            job = self._job(vault, frame, columns, where)
+            last = next(reversed(vault.releases()), None)
+            if last is not None and last.state == PENDING:
+                return self._resume(vault, last, job, target, dry_run=dry_run)
+            if last is not None and last.state == CONFIRMED and not again and job.is_that_of(last):
+                release, draft = self._stored(vault, last, job)
+                if target is not None and not dry_run:
+                    deliver(draft, target)
+                return Published(release, "already")
+            refuse_if_behind(vault, target)
+            stage("grouping")
+            prepared, telling = self._prepare(vault, job)
+            self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage)
+            return Published(prepared.release, "published")
+
+    def _carry_out(
+        self,
+        vault: DuckDBVault,
+        prepared: Prepared,
+        telling: Telling,
+        target: Path | None,
+        *,
+        dry_run: bool,
+        stage: Stage,
+    ) -> None:
+        """Draft and verify in the vault, prepare, write, confirm."""
+        number = telling.memory.release
+        draft = draft_path(vault, number, ".csv" if target is None else target.suffix.lower())
+        snapshot, release = telling.job.snapshot, prepared.release
+
+        def check(written: Release) -> None:
+            stage("verifying")
+            verify(written, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
+            if prepared.told is not None and not prepared.replaces:
+                check_signatures(written, prepared.placement, *telling.told())
+
+        stage("writing")
+        with private(vault.folder):
+            remove_drafts(vault, keep=number - 1)
+            release.write_checked(draft, check)
+        if dry_run:
+            remove_drafts(vault, keep=number - 1)
+            return
+        manifest = release.manifest
+        change = telling.change(
+            vault,
+            state=PENDING,
+            manifest=manifest,
+            told=prepared.told,
+            replaces=prepared.replaces,
+            placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
+            facts={
+                "rows": manifest["rows"],
+                "groups": manifest["groups"],
+                "counterfeits": manifest["counterfeits"]["total"],
+                "withheld": manifest["withheld"],
+                "guarantee": manifest["guarantee"],
+                **prepared.facts,
+            },
+            settings=self._settings(vault),
+            path=target,
+        )
+        stage("remembering")
+        with undisturbed():
+            vault.prepare(change)
+            self._deliver(vault, number, draft, target)
+
+    def _deliver(self, vault: DuckDBVault, release: int, draft: Path, target: Path | None) -> None:
+        """Write a prepared release where it was asked for, and confirm it."""
+        if target is not None:
+            deliver(draft, target)
+        vault.confirm(release, path=None if target is None else str(target.resolve()))
+        remove_drafts(vault, keep=release)
+
+    def _resume(
+        self, vault: DuckDBVault, row: ReleaseRow, job: Job, target: Path | None, *, dry_run: bool
+    ) -> Published:
+        """Finish a pending release with the bytes that were prepared."""
+        if not job.is_that_of(row):
+            raise PendingError(
+                f"release {row.release} is pending: it was begun, and nobody knows whether it left the building",
+                hint="Publish its snapshot again to finish it, or give it up (it stays told) with "
+                f"reveil history --abandon {row.release}.",
+            )
+        release, draft = self._stored(vault, row, job)
+        if not dry_run:
+            with undisturbed():
+                self._deliver(vault, row.release, draft, target)
+        return Published(release, "resumed")
+
+    def _stored(self, vault: DuckDBVault, row: ReleaseRow, job: Job) -> tuple[Release, Path]:
+        """Read the copy of a release that was prepared before."""
+        draft = find_copy(vault, row)
+        return replace(Release.read(draft), native=job.snapshot.native), draft
+
+    def _prepare(self, vault: Vault, job: Job) -> tuple[Prepared, Telling]:
+        """Remember, compare, group."""
+        codes = encode(job.snapshot)
+        telling = Telling.of(vault, job, codes, self.guarantee)
+        rng = np.random.default_rng(vault.key.stream(self._settings(vault)["seed"], telling.memory.release))
+        prepared = self.guarantee.prepare(
+            job.snapshot, self.method, rng, series=self.name, memory=telling.memory, codes=codes
+        )
+        last = next(reversed(vault.releases()), None)
+        prepared.release.manifest["series_id"] = vault.series_id
+        prepared.release.manifest["previous"] = None if last is None else last.manifest_digest
+        return prepared, telling
+
+    def _job(self, vault: Vault, frame: Any, columns: Iterable[str] | None, where: str | None) -> Job:
+        """Read the snapshot as the series reads it: known types, the asked for part, in an order of its own."""
+        snapshot = read_snapshot(frame, with_known_types(self.schema, vault.attributes()))
+        snapshot = settled(snapshot, vault.attributes())
+        request: dict[str, Any] = {"columns": None, "where": None}
+        if where is not None:
+            expression = parse(where)
+            secret = [name for name in expression.columns() if name in self.schema.sensitive]
+            if secret:
+                raise ConfigError(
+                    f"who is published must not depend on the sensitive column {secret[0]!r}: absence would tell it",
+                    column=secret[0],
+                    hint="Use quasi columns only.",
+                )
+            chosen = matches(expression, snapshot.frame, snapshot.schema)
+            snapshot = replace(snapshot, frame=snapshot.frame.filter(chosen))
+            if not snapshot.frame.height:
+                raise DataError("no record satisfies the expression", hint="A release needs at least one record.")
+            request["where"] = where
+        if columns is not None:
+            wanted = tuple(dict.fromkeys(columns))
+            check_columns(wanted, self.schema)
+            kept = [c for c in self.schema.columns if c.name in wanted or c.role is Role.PERSON]
+            names = [name for name in snapshot.frame.columns if name in {c.name for c in kept}]
+            schema = Schema.of(kept, self.schema.null_values)
+            snapshot = replace(snapshot, frame=snapshot.frame.select(names), schema=schema)
+            request["columns"] = sorted(wanted)
+        return Job.of(vault, snapshot, request)
+
+    # What was published
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return what was published, release by release; nothing before the first."""
+        if not self.vault.exists():
+            return []
+        with self._opened() as vault:
+            return [_line(row) for row in vault.releases()]
+
+    def abandon(self, release: int) -> None:
+        """Give a pending release up. It counts as told: the file may have left the building."""
+        with alone(self.vault), self._opened() as vault:
+            rows = {row.release: row.state for row in vault.releases()}
+            if rows.get(release) != PENDING:
+                raise RefusedError(
+                    f"release {release} is {rows.get(release, 'not there')}, and only a pending one can be abandoned",
+                    hint="See reveil history.",
+                )
+            vault.abandon(release)
+            remove_drafts(vault)
+
+    def check(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
+        with self._opened() as vault:
+            return check_folder(vault, Path(folder))
+
+    def placements(self, release: int, frame: Any) -> Any:
+        """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
+        persons, native = persons_in(frame, self.schema)
+        with self._opened() as vault:
+            row = next((row for row in vault.releases() if row.release == release), None)
+            if row is None:
+                raise RefusedError(f"there is no release {release}", hint="See reveil history.")
+            if not vault.has_archive(release):
+                raise RefusedError(
+                    f"no placements of release {release} are kept",
+                    hint="They are kept with archive = true, and not for adopted releases without rows of their own.",
+                )
+            texts = identities(persons, vault.setting(KIND))
+            found = vault.placements(release, *vault.key.pseudonyms(texts))
+        table = pl.DataFrame(
+            {"person": persons.gather(found["record"]), GROUP: found["grp"], "row": found["place"]}
+        ).sort("row")
+        return to_native(table, native)
+
+    def forget(self, person: object, tombstone: bool = False) -> bool:  # noqa: FBT001, FBT002
+        """Erase a person from the vault, archive included; False if the vault does not know them.
+
+        The next release treats them as gone. Should they come back, they are new and their bound starts again, unless
+        a ``tombstone`` (pseudonym and signatures, nothing else) is kept.
+        """
+        if self.schema.person is None:
+            raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
+        with alone(self.vault), self._opened() as vault:
+            texts = identities(one_person(person, self.schema.person), vault.setting(KIND))
+            high, low = vault.key.pseudonyms(texts)
+            known = vault.recall(high, low).person[0] >= 0
+            if known and all(row.state != PENDING for row in vault.releases()):
+                # Copies of releases have rows of the person; where they were published, they are found again.
+                remove_drafts(vault)
+            return vault.forget(int(high[0]), int(low[0]), tombstone=tombstone)
+
+    def adopt(self, frame: Any, release: Any) -> Adopted:
+        """Take a release that any tool made of this snapshot as told, as the next one of the series.
+
+        Returns what was found: how many persons were recognised, and whose groups cannot be kept.
+        """
+        with alone(self.vault), self._opened(create=True) as vault:
+            return adopt(vault, self._job(vault, frame, None, None), release, self.guarantee, self._settings(vault))
+
+    # Inside
+
+    def _settings(self, vault: Vault) -> dict[str, Any]:
+        """Return what the vault remembers of the config with the next release."""
+        return {
+            "config": described(self.name, self.seed, self.schema, self.guarantee, self.method),
+            "seed": self.seed if self.seed is not None else vault.setting("seed"),
+        }
+
+    @contextmanager
+    def _opened(self, *, create: bool = False, pretend: bool = False) -> Iterator[DuckDBVault]:
+        """Open the vault and see that it is the vault of this series.
+
+        ``pretend``: where there is no vault yet, one that is thrown away will do.
+        """
+        if pretend and not (self.vault / DATABASE).exists():
+            with tempfile.TemporaryDirectory() as folder, DuckDBVault.open(Path(folder) / "vault") as vault:
+                yield vault
+            return
+        with DuckDBVault.open(self.vault, create=create) as vault:
+            if vault.head():
+                now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
+                agree(vault.setting("config") or {}, now, self.guarantee)
+            yield vault
+
+
+def _line(row: ReleaseRow) -> dict[str, Any]:
+    """Return one release as a history shows it."""
+    facts = row.facts
+    counts = ("persons", "inserted", "deleted", "updated", "returned", "counterfeits", "withheld")
+    return {
+        "release": row.release,
+        "created": row.created,
+        "state": row.state,
+        **{key: facts.get(key) for key in counts},
+        "fewest_counterfeits": facts.get("fewest_counterfeits"),
+        "guarantee": facts.get("guarantee"),
+        "digest": row.digest,
+        "path": row.path,
+    }

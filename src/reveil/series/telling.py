@@ -1,0 +1,209 @@
+"""One release on its way: what is asked for, what was told before, and what the vault has to remember of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from reveil.events import Events, events
+from reveil.guarantees.base import Memory
+from reveil.manifest import digest_of_bytes, manifest_bytes
+from reveil.schema import Role
+from reveil.series.column_types import types_of
+from reveil.series.lasting import Lasting, digest_of_snapshot, in_order, lasting_codes, texts_of
+from reveil.series.persons import KIND, identities, kind_of
+from reveil.signatures.sets import Sets
+from reveil.vault import Change
+from reveil.vault.protocol import ADOPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from reveil.codes import Codes
+    from reveil.guarantees.base import Guarantee, Prepared
+    from reveil.snapshot import Snapshot
+    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.vault import Recall, ReleaseRow, Vault
+
+
+@dataclass(frozen=True)
+class Job:
+    """A snapshot to publish: its records in the order of their pseudonyms, and what was asked for.
+
+    The order of the file says nothing then, and the same table in another order is the same snapshot. ``persons`` is
+    what the identities of the first release are (see :mod:`reveil.series.persons`).
+    """
+
+    snapshot: Snapshot
+    request: Mapping[str, Any]
+    high: IntArray = field(repr=False)
+    low: IntArray = field(repr=False)
+    digest: str
+    persons: str | None = None
+
+    @classmethod
+    def of(cls, vault: Vault, snapshot: Snapshot, request: Mapping[str, Any]) -> Job:
+        """Find the pseudonyms and put the records in their order."""
+        person, frame = snapshot.schema.person, snapshot.frame
+        names = sorted(snapshot.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN))
+        if person is None:
+            none = np.zeros(0, np.int64)
+            sorted_ = replace(snapshot, frame=frame.sort(names, maintain_order=True))
+            return cls(sorted_, dict(request), none, none, digest_of_snapshot(sorted_.frame, names))
+        kind = vault.setting(KIND)
+        texts = identities(frame[person], kind, file=snapshot.origin)
+        high, low = vault.key.pseudonyms(texts)
+        order = np.lexsort((low, high))
+        snapshot, high, low = in_order(snapshot, order), high[order], low[order]
+        digest = digest_of_snapshot(snapshot.frame, names, high, low)
+        return cls(snapshot, dict(request), high, low, digest, kind or kind_of(texts))
+
+    def is_that_of(self, row: ReleaseRow) -> bool:
+        """Return whether a release was made of this snapshot, and of the same part of it."""
+        return row.snapshot == self.digest and row.request == self.request
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What the vault knows of the persons of a job, and what happened to them since."""
+
+    job: Job
+    recall: Recall
+    lasting: Lasting
+    events: Events | None
+    memory: Memory
+    known_types: Mapping[str, str]
+
+    @classmethod
+    def of(cls, vault: Vault, job: Job, codes: Codes, guarantee: Guarantee) -> Telling:
+        """Recall the persons and compare their records with the last ones."""
+        snapshot, schema = job.snapshot, job.snapshot.schema
+        recall = vault.recall(job.high, job.low)
+        follows = schema.person is not None
+        declared = guarantee.declared(schema) if guarantee.remembers else ()
+        lasting = lasting_codes(vault, snapshot, codes, declared) if follows else Lasting({}, {})
+        known = recall.person >= 0
+        happened = events(known, recall.present, recall.last, lasting.codes, len(recall.gone)) if follows else None
+        memory = _memory(vault, recall, lasting, happened, schema.sensitive[0] if guarantee.remembers else None)
+        return cls(job, recall, lasting, happened, memory, vault.attributes())
+
+    def told(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return what was told before: the blocks of each record, and the texts of the values in each block."""
+        memory = self.memory
+        records = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})
+        texts = memory.texts.gather(memory.sets.members)
+        return records, pl.DataFrame({"block": memory.sets.of_member, "value": texts})
+
+    def change(
+        self,
+        vault: Vault,
+        *,
+        state: str,
+        manifest: Mapping[str, Any],
+        told: pl.DataFrame | None,
+        replaces: bool,
+        placements: pl.DataFrame | None,
+        facts: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        path: Path | None,
+        manifest_digest: str | None = None,
+        more: pl.Series | None = None,
+    ) -> Change:
+        """Return all that the vault has to remember; ``more`` are further values of the sensitive column."""
+        text = manifest_bytes(manifest)
+        sensitive = next(iter(self.job.snapshot.schema.sensitive), None)
+        dictionary = dict(self.lasting.new)
+        if more is not None and len(more) and sensitive is not None:
+            own = dictionary.get(sensitive, pl.Series([], dtype=pl.String))
+            dictionary[sensitive] = pl.concat([own.rename(sensitive), more.rename(sensitive)])
+        counts = {} if self.events is None else self.events.counts()
+        follows = self.events is not None
+        pairs = pl.DataFrame(schema={"record": pl.Int32, "members": pl.String}) if told is None else told
+        distinct = pairs["members"].unique(maintain_order=True)
+        new = distinct.filter(vault.find_signatures(distinct) < 0) if len(distinct) else distinct
+        return Change(
+            release=self.memory.release,
+            state=state,
+            created=str(manifest["created"]),
+            snapshot=self.job.digest,
+            request=dict(self.job.request),
+            path=None if path is None else str(path.resolve()),
+            digest=manifest["digest"],
+            manifest=text.decode(),
+            manifest_digest=digest_of_bytes(text) if state != ADOPTED else manifest_digest,
+            facts={**counts, **facts},
+            types=types_of(self.job.snapshot, self.known_types) if follows else {},
+            dictionary=dictionary,
+            high=self.job.high,
+            low=self.job.low,
+            person=self.recall.person,
+            changed=self._stale(),
+            records=self.lasting.codes,
+            gone=self.recall.gone,
+            signatures=new,
+            told=pairs,
+            replaces=replaces,
+            settings={**settings, **({KIND: self.job.persons} if follows else {})},
+            placements=placements,
+            signed=sensitive if told is not None else None,
+        )
+
+    def _stale(self) -> BoolArray:
+        """Return whose stored record is not what it is now, or lacks a column that is new."""
+        if self.events is None:
+            return np.zeros(len(self.recall.person), np.bool_)
+        stale = self.events.stale
+        for name in self.lasting.codes:
+            last = self.recall.last.get(name)
+            stale = np.ones_like(stale) if last is None else stale | (last < 0)
+        return stale
+
+
+def _memory(vault: Vault, recall: Recall, lasting: Lasting, happened: Events | None, sensitive: str | None) -> Memory:
+    """Return what a guarantee may know."""
+    number = vault.head() + 1
+    size = len(recall.person)
+    none: CodeArray = np.zeros(0, np.int32)
+    if sensitive is None or happened is None:
+        no = np.zeros(size, np.bool_)
+        empty = Sets(np.zeros(1, np.int64), none)
+        texts = pl.Series([], dtype=pl.String)
+        return Memory(number, np.full(size, -1, np.int32), texts, none, 0, no, no, empty, none, none)
+    signatures = recall.told["signature"].to_numpy()
+    members = vault.signature_members(signatures)
+    lists = members["members"]
+    indptr = np.concatenate([[0], np.cumsum(lists.list.len().to_numpy())]).astype(np.int64)
+    sets = Sets(indptr, lists.explode().to_numpy().astype(np.int32) if len(lists) else none)
+    place = np.searchsorted(members["signature"].to_numpy(), signatures).astype(np.int32)
+    known = vault.values(sensitive)["code"].to_numpy()
+    seen = vault.next_code(sensitive)
+    more = len(lasting.new.get(sensitive, ()))
+    return Memory(
+        release=number,
+        values=lasting.codes[sensitive],
+        texts=texts_of(vault, sensitive, lasting),
+        known=np.concatenate([known, np.arange(seen, seen + more)]).astype(np.int32),
+        seen=seen,
+        present=recall.present,
+        changed=happened.differs.get(sensitive, np.zeros(size, np.bool_)),
+        sets=sets,
+        block_records=recall.told["record"].to_numpy().astype(np.int32),
+        block_sets=place,
+    )
+
+
+def placements_of(prepared: Prepared) -> pl.DataFrame:
+    """Return where each published record is: its row and its group."""
+    real = np.flatnonzero(prepared.placement >= 0)
+    groups = prepared.release.classes if prepared.release.groups is None else prepared.release.groups
+    return pl.DataFrame(
+        {
+            "record": prepared.placement[real].astype(np.int32),
+            "place": real.astype(np.int32),
+            "grp": groups[real].astype(np.int32),
+        }
+    )

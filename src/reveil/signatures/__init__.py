@@ -1,0 +1,1 @@
+"""Signatures: groups whose sets of values persons keep from release to release (m-invariance, tau-safety)."""

@@ -1,0 +1,393 @@
+"""All the possible worlds of a tiny series, counted exactly.
+
+A world gives every person a value in every release that has them, so that the rows of every group can be the
+members' (rows left over are counterfeits) and everything else that the adversary knows is true. Each world counts
+once: which of two rows with equal values is whose makes no second world. The share of the worlds in which a person
+has a value is what an adversary believes who finds all worlds equally likely (the *counted* grade).
+
+Worlds are counted and never listed: the persons are taken one after the other, and what matters of those already
+taken is only how many rows of each value are left in each group that somebody else still needs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+Person: TypeAlias = Any  # anything hashable
+Value: TypeAlias = Any  # anything hashable; None is a value like any other
+Changed: TypeAlias = "Mapping[Person, Mapping[int, bool]]"
+Allowed: TypeAlias = "Callable[[Person, list[frozenset[Value]]], bool]"
+Plausible: TypeAlias = "Callable[[Person, dict[int, Value]], bool]"
+Slot: TypeAlias = tuple[Person, int]  # a person in a release
+Place: TypeAlias = tuple[int, int]  # a group: its release, its number in the release
+
+STEPS = 1_000_000  # a few seconds
+
+
+@dataclass(frozen=True)
+class Group:
+    """A published group: the persons in it, and its sensitive values, one for each row, counterfeits included."""
+
+    members: tuple[Person, ...]
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.members)) != len(self.members):
+            raise ValueError("a person is twice in one group")
+        if len(self.values) < len(self.members):
+            raise ValueError("a group has fewer rows than members")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """How many of the worlds of one component give a person which values at these times."""
+
+    times: tuple[int, ...]
+    worlds: int
+    counts: Mapping[tuple[Value, ...], int]
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """How many worlds there are, and in which share of them a person has a value.
+
+    Without any world there is nothing to believe: then ``worlds`` is 0 and the other questions raise ``ValueError``.
+    """
+
+    worlds: int
+    _parts: Mapping[Person, Sequence[_Part]] = field(repr=False)
+
+    def share(self, person: Person, t: int) -> dict[Value, Fraction]:
+        """Return the share of the worlds for each value that the person can have in release ``t``."""
+        for part in self._of(person):
+            if t in part.times:
+                at = part.times.index(t)
+                tally: Counter[Value] = Counter()
+                for values, count in part.counts.items():
+                    tally[values[at]] += count
+                return {value: Fraction(count, part.worlds) for value, count in tally.items()}
+        raise ValueError("the person is not in this release")
+
+    def ever(self, person: Person, value: Value) -> Fraction:
+        """Return the share of the worlds in which the person has the value in one release or more."""
+        never = Fraction(1)
+        # The parts of a person have no group and no knowledge in common, so their worlds combine freely.
+        for part in self._of(person):
+            never *= Fraction(sum(c for values, c in part.counts.items() if value not in values), part.worlds)
+        return 1 - never
+
+    def highest(self) -> tuple[Fraction, Person, int, Value]:
+        """Return the largest share there is, whose it is, when, and of which value (the first of equal ones)."""
+        return max(
+            (
+                (share, person, t, value)
+                for person in self._parts
+                for part in self._of(person)
+                for t in part.times
+                for value, share in self.share(person, t).items()
+            ),
+            key=lambda found: found[0],
+        )
+
+    def highest_ever(self) -> tuple[Fraction, Person, Value]:
+        """Return the largest share of worlds in which anybody ever has a value (the first of equal ones)."""
+        return max(
+            (
+                (self.ever(person, value), person, value)
+                for person in self._parts
+                for value in dict.fromkeys(v for part in self._of(person) for values in part.counts for v in values)
+            ),
+            key=lambda found: found[0],
+        )
+
+    def _of(self, person: Person) -> Sequence[_Part]:
+        if not self.worlds:
+            raise ValueError("no world is consistent with what was published and is known")
+        if person not in self._parts:
+            raise ValueError("the person is in no release")
+        return self._parts[person]
+
+
+def enumerate_worlds(
+    releases: Sequence[Sequence[Group]],
+    changed: Changed | None = None,
+    *,
+    plausible: Plausible | None = None,
+    steps: int = STEPS,
+) -> Beliefs:
+    """Count the worlds for an adversary who knows everybody's group in every release.
+
+    ``changed[person][t]`` tells whether the person's value in release ``t`` (counted from 0) differs from the one in
+    the last release before it that had the person; where nothing is given, nothing is known. ``plausible(person,
+    {t: value})`` may tell more about a person's values over time: that a value stays for good, that it is not back;
+    with (record id, value) as the values of the rows, that a record keeps its id.
+    """
+    slots: dict[Slot, tuple[int, ...]] = {}
+    for t, groups in enumerate(releases):
+        for g, group in enumerate(groups):
+            for person in group.members:
+                if (person, t) in slots:
+                    raise ValueError("a person is in two groups of one release")
+                slots[person, t] = (g,)
+    rows = {(t, g): group.values for t, groups in enumerate(releases) for g, group in enumerate(groups)}
+    room = {(t, g): len(group.members) for t, groups in enumerate(releases) for g, group in enumerate(groups)}
+    return _Puzzle(slots, rows, room, changed or {}, None, plausible).beliefs("values", steps)
+
+
+def enumerate_memberships(
+    present: Sequence[Sequence[Person]],
+    fits: Callable[[int, Person, int], bool],
+    releases_values: Sequence[Sequence[tuple[Value, ...]]],
+    counterfeits: Sequence[Sequence[int]],
+    changed: Changed | None = None,
+    allowed: Allowed | None = None,
+    *,
+    plausible: Plausible | None = None,
+    count: Literal["values", "pairs"] = "values",
+    steps: int = STEPS,
+) -> Beliefs:
+    """Count the worlds for an adversary who knows who is in each release and whom each group's box admits.
+
+    ``fits(t, person, g)`` tells whether the box of group ``g`` of release ``t`` holds the person; the group has the
+    rows ``releases_values[t][g]``, of which ``counterfeits[t][g]`` are nobody's. Boxes of single rows are groups of
+    one row. ``allowed(person, signatures)`` is asked for a person's sets of values, in the order of the releases,
+    and keeps the memberships that the publisher's rule can make.
+
+    With ``count="values"`` a world is who has which value when: it counts once, however many memberships allow it.
+    With ``count="pairs"`` a world is that together with who is in which group. ``changed`` and ``plausible`` are
+    those of :func:`enumerate_worlds`.
+    """
+    if not len(present) == len(releases_values) == len(counterfeits):
+        raise ValueError("persons, values and counterfeits are not of the same releases")
+    slots: dict[Slot, tuple[int, ...]] = {}
+    for t, (persons, groups, fakes) in enumerate(zip(present, releases_values, counterfeits, strict=True)):
+        if len(set(persons)) != len(persons):
+            raise ValueError("a person is twice in one release")
+        if len(groups) != len(fakes) or sum(map(len, groups)) - sum(fakes) != len(persons):
+            raise ValueError("the rows without the counterfeits are not as many as the persons")
+        for person in persons:
+            slots[person, t] = tuple(g for g in range(len(groups)) if fits(t, person, g))
+    rows = {(t, g): values for t, groups in enumerate(releases_values) for g, values in enumerate(groups)}
+    room = {(t, g): len(values) - counterfeits[t][g] for (t, g), values in rows.items()}
+    if min(room.values(), default=0) < 0:
+        raise ValueError("a group has more counterfeits than rows")
+    return _Puzzle(slots, rows, room, changed or {}, allowed, plausible).beliefs(count, steps)
+
+
+@dataclass(frozen=True)
+class _Option:
+    """Values that a person may have, and the things taken from the stock for that, one way or another."""
+
+    values: tuple[Value, ...]
+    demands: tuple[int, ...]
+
+
+class _Stock:
+    """What is left of many things, packed into one integer: a field for each thing, with a spare bit on top."""
+
+    def __init__(self, counts: Mapping[Any, int]) -> None:
+        self.width = max(counts.values(), default=0).bit_length() + 1
+        self.place = {thing: self.width * n for n, thing in enumerate(counts)}
+        self.full = sum(count << self.place[thing] for thing, count in counts.items())
+        self.spare = sum(1 << (place + self.width - 1) for place in self.place.values())
+
+    def one_of_each(self, things: Iterable[Any]) -> int:
+        """Return a demand for one of each of these things."""
+        return sum(1 << self.place[thing] for thing in things)
+
+    def take(self, left: int, demand: int) -> int | None:
+        """Return what is left after a demand, None if there is not enough."""
+        # A field that has nothing to give borrows its own spare bit and never touches its neighbour.
+        rest = (left | self.spare) - demand
+        return rest ^ self.spare if rest & self.spare == self.spare else None
+
+    def only(self, left: int, demanded: int) -> int:
+        """Forget of what is left all that is not among the things demanded."""
+        return left & (demanded * ((1 << self.width) - 1))
+
+
+class _Puzzle:
+    """What was published and is known, and the worlds that are consistent with it.
+
+    ``slots`` has the groups in which each person may be in each release, ``rows`` the values of each group and
+    ``room`` how many of its rows are persons'.
+    """
+
+    def __init__(
+        self,
+        slots: Mapping[Slot, tuple[int, ...]],
+        rows: Mapping[Place, tuple[Value, ...]],
+        room: Mapping[Place, int],
+        changed: Changed,
+        allowed: Allowed | None,
+        plausible: Plausible | None,
+    ) -> None:
+        self.slots, self.room, self.changed, self.allowed, self.plausible = slots, room, changed, allowed, plausible
+        self.rows = {place: Counter(values) for place, values in rows.items()}
+        self.attendance: dict[Person, list[int]] = {}
+        for person, t in slots:
+            self.attendance.setdefault(person, []).append(t)
+        for person, told in changed.items():
+            if not set(told) <= set(self.attendance.get(person, [])[1:]):
+                raise ValueError("a change is known of a person who is not in that release, or in none before it")
+
+    def beliefs(self, count: str, steps: int) -> Beliefs:
+        """Count all the worlds."""
+        budget = _Budget(steps)
+        parts: dict[Person, list[_Part]] = {person: [] for person in self.attendance}
+        totals = []
+        for slots, places in self.components():
+            total, found = self.solve(slots, places, count, budget)
+            totals.append(total)
+            for person, part in found.items():
+                parts[person].append(part)
+        return Beliefs(prod(totals), parts)
+
+    def components(self) -> list[tuple[list[Slot], list[Place]]]:
+        """Return slots and groups, those together that anything connects: a membership, or knowledge over time."""
+        parent: dict[Any, Any] = {node: node for node in (*self.slots, *(("group", *p) for p in self.rows))}
+
+        def root(node: Any) -> Any:
+            while parent[node] != node:
+                node = parent[node]
+            return node
+
+        for (person, t), groups in self.slots.items():
+            for g in groups:
+                parent[root(("group", t, g))] = root((person, t))
+        for person, times in self.attendance.items():
+            for before, t in pairwise(times):
+                if self.allowed or self.plausible or t in self.changed.get(person, {}):
+                    parent[root((person, t))] = root((person, before))
+        together: dict[Any, tuple[list[Slot], list[Place]]] = {}
+        for slot in self.slots:
+            together.setdefault(root(slot), ([], []))[0].append(slot)
+        for place in self.rows:
+            together.setdefault(root(("group", *place)), ([], []))[1].append(place)
+        return list(together.values())
+
+    def solve(
+        self, slots: list[Slot], places: list[Place], count: str, budget: _Budget
+    ) -> tuple[int, dict[Person, _Part]]:
+        """Count the worlds of one component, and for each person those with each sequence of values."""
+        times: dict[Person, tuple[int, ...]] = {}
+        for person, t in slots:
+            times[person] = (*times.get(person, ()), t)
+        filled = Counter(t for _, t in slots)
+        for t, g in places:
+            filled[t] -= self.room[t, g]
+        if any(filled.values()):
+            return 0, {person: _Part(own, 0, {}) for person, own in times.items()}
+        things = {("row", *place, value): n for place in places for value, n in self.rows[place].items()}
+        stock = _Stock(things | {("room", *place): self.room[place] for place in places})
+        order = self.ordered(times)
+        options = [self.options(person, times[person], stock, count, budget) for person in order]
+        total, tallies = _count(stock, options, budget)
+        return total, {p: _Part(times[p], total, tally) for p, tally in zip(order, tallies, strict=True)}
+
+    def ordered(self, times: Mapping[Person, tuple[int, ...]]) -> list[Person]:
+        """Order the persons so that each opens few groups that no earlier one has opened: less has to be kept."""
+        groups = {person: {(t, g) for t in own for g in self.slots[person, t]} for person, own in times.items()}
+        opened: set[Place] = set()
+        order: list[Person] = []
+        while groups:
+            person = min(groups, key=lambda p: len(groups[p] - opened))
+            opened |= groups.pop(person)
+            order.append(person)
+        return order
+
+    def options(
+        self, person: Person, times: tuple[int, ...], stock: _Stock, count: str, budget: _Budget
+    ) -> list[_Option]:
+        """Return all that a person's values may be, as far as that can be told from the person alone."""
+        ways: list[tuple[tuple[int, ...], tuple[Value, ...]]] = [((), ())]
+        for t in times:
+            differs = self.changed.get(person, {}).get(t)
+            ways = [
+                ((*groups, g), (*values, value))
+                for groups, values in ways
+                for g in self.slots[person, t]
+                for value in self.rows[t, g]
+                if differs is None or (value != values[-1]) == differs
+            ]
+            budget.spend(len(ways))
+        found: dict[tuple[Value, ...], list[int]] = {}
+        for groups, values in ways:
+            if self.allowed and not self.allowed(
+                person, [frozenset(self.rows[place]) for place in zip(times, groups, strict=True)]
+            ):
+                continue
+            if self.plausible and not self.plausible(person, dict(zip(times, values, strict=True))):
+                continue
+            taken = list(zip(times, groups, values, strict=True))
+            demand = stock.one_of_each([("row", *row) for row in taken] + [("room", t, g) for t, g, _ in taken])
+            found.setdefault(values, []).append(demand)
+        if count == "pairs":
+            return [_Option(values, (demand,)) for values, demands in found.items() for demand in demands]
+        return [_Option(values, tuple(demands)) for values, demands in found.items()]
+
+
+class _Budget:
+    """Steps that may be taken before an enumeration is given up."""
+
+    def __init__(self, steps: int) -> None:
+        self.most = self.left = steps
+
+    def spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise ValueError(f"the series is too large to enumerate: more than {self.most:,} steps; raise steps=")
+
+
+def _count(
+    stock: _Stock, options: list[list[_Option]], budget: _Budget
+) -> tuple[int, list[Counter[tuple[Value, ...]]]]:
+    """Count the ways to choose one option for each person from the stock, and those ways by each person's values.
+
+    A state is the set of all that may be left after the choices so far: a set, because the same values may be taken
+    in several ways and still are one world.
+    """
+    later = [0]
+    for choices in reversed(options):
+        demanded = later[-1]
+        for option in choices:
+            for demand in option.demands:
+                demanded |= demand
+        later.append(demanded)
+    later.reverse()
+
+    layers: list[Counter[frozenset[int]]] = [Counter({frozenset([stock.full]): 1})]
+    moves: list[list[tuple[frozenset[int], tuple[Value, ...], frozenset[int]]]] = []
+    for choices, needed in zip(options, later[1:], strict=True):
+        layer: Counter[frozenset[int]] = Counter()
+        moves.append([])
+        for state, ways in layers[-1].items():
+            for option in choices:
+                budget.spend(len(state) * len(option.demands))
+                tried = (stock.take(left, demand) for left in state for demand in option.demands)
+                after = frozenset(stock.only(left, needed) for left in tried if left is not None)
+                if after:
+                    layer[after] += ways
+                    moves[-1].append((state, option.values, after))
+        layers.append(layer)
+
+    tallies: list[Counter[tuple[Value, ...]]] = []
+    onward: Counter[frozenset[int]] = Counter(dict.fromkeys(layers[-1], 1))
+    for layer, steps in zip(layers[-2::-1], moves[::-1], strict=True):
+        before: Counter[frozenset[int]] = Counter()
+        tally: Counter[tuple[Value, ...]] = Counter()
+        for state, values, after in steps:
+            if onward[after]:
+                before[state] += onward[after]
+                tally[values] += layer[state] * onward[after]
+        tallies.append(tally)
+        onward = before
+    return sum(layers[-1].values()), tallies[::-1]

@@ -1,0 +1,86 @@
+"""Forgetting a person for real.
+
+DELETE leaves the bytes in the file, whatever is done to it afterwards. So the rows are deleted, the database is
+copied into a new file, and the new file takes the old one's name. The deletion and a mark that copying is due are one
+transaction: a vault that was interrupted in between finishes the copy when it is opened.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from reveil.vault import settings
+from reveil.vault.bridge import columns, lent, one, texts
+from reveil.vault.private import sync_file, sync_folder
+from reveil.vault.writing import attribute_numbers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reveil.vault.bridge import Connection
+
+
+def delete_person(connection: Connection, high: int, low: int, *, tombstone: bool) -> bool:
+    """Delete a person's rows, and values that are nobody's any more, inside a transaction. False if unknown."""
+    settings.refuse_pending(connection)
+    person = one(connection, "SELECT person FROM persons WHERE high = ? AND low = ?", [high, low])
+    if person is None:
+        return False
+    numbers = attribute_numbers(connection)
+    connection.execute("DELETE FROM placements WHERE person = ?", [person])
+    if tombstone:
+        cleared = "".join(f", a{number} = NULL" for number in numbers.values())
+        connection.execute(
+            f"UPDATE persons SET present = FALSE{cleared} WHERE person = ?",  # noqa: S608 -- names are a<number>
+            [person],
+        )
+    else:
+        connection.execute("DELETE FROM told WHERE person = ?", [person])
+        connection.execute("DELETE FROM persons WHERE person = ?", [person])
+        # A signature that was told to this person alone would keep the values it is made of.
+        connection.execute("DELETE FROM signatures WHERE signature NOT IN (SELECT signature FROM told)")
+    _purge_dictionary(connection, numbers)
+    settings.put(connection, settings.ERASING, value=True)
+    return True
+
+
+def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:
+    members = texts("code", columns(connection, "SELECT members FROM signatures")["members"])
+    told = members.str.split(",").explode().drop_nulls().cast(pl.Int32).unique().to_frame()
+    signed = settings.get(connection, settings.SIGNED)
+    for name, number in numbers.items():
+        kept = told if name == signed else told.clear()
+        with lent(connection, kept=kept):
+            connection.execute(
+                f"DELETE FROM dictionary WHERE attribute = {number} AND code NOT IN "  # noqa: S608 -- numbers only
+                f"(SELECT a{number} FROM persons WHERE a{number} IS NOT NULL) AND code NOT IN (SELECT code FROM kept)"
+            )
+
+
+def rewrite(connection: Connection, database: Path) -> None:
+    """Put a fresh copy of the database in its place, and close the connection, which must be the only one.
+
+    The old file stays open, and with it locked, until the new one has its name: nobody can write into it meanwhile.
+    """
+    fresh = database.with_name(database.name + ".new")
+    for leftover in database.parent.glob(fresh.name + "*"):
+        leftover.unlink(missing_ok=True)
+    own = one(connection, "SELECT current_database()")
+    path = str(fresh).replace("'", "''")
+    connection.execute(f"ATTACH '{path}' AS fresh")
+    try:
+        connection.execute(f'COPY FROM DATABASE "{own}" TO fresh')
+        connection.execute("DELETE FROM fresh.settings WHERE key = ?", [settings.ERASING])
+        connection.execute("CHECKPOINT fresh")
+    finally:
+        connection.execute("DETACH fresh")
+    sync_file(fresh)
+    connection.execute("FORCE CHECKPOINT")
+    # The log and the file that is locked belong to each other no longer once the new file has the name.
+    database.with_name(database.name + ".wal").unlink(missing_ok=True)
+    connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+    fresh.replace(database)
+    sync_folder(database.parent)
+    connection.close()

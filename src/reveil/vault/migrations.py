@@ -1,0 +1,110 @@
+"""The tables of a vault, version by version.
+
+A migration is a version and the statements that lead to it from the version before. Each is applied in a transaction
+of its own together with its line in ``migrations``, so that a failure leaves the version before intact. The SQL is
+kept to what PostgreSQL reads as well. The big tables have no keys and no indexes: DuckDB's are slow to build, refuse
+a row that is deleted and inserted again in one transaction, and the joins here read whole columns anyway.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from reveil.errors import VaultError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Migration:
+    """How to come to a version from the one before."""
+
+    version: int
+    statements: tuple[str, ...]
+
+
+FIRST = Migration(
+    1,
+    (
+        "CREATE TABLE migrations (version INTEGER, applied TEXT, reveil TEXT)",
+        "CREATE TABLE settings (key TEXT, value TEXT)",
+        (
+            "CREATE TABLE releases (release INTEGER, state TEXT, created TEXT, snapshot TEXT, request TEXT, path TEXT, "
+            "digest TEXT, manifest TEXT, manifest_digest TEXT, facts TEXT)"
+        ),
+        # The next code is kept beside the attribute, because an erasure may remove the entry with the highest one.
+        "CREATE TABLE attributes (attribute INTEGER, name TEXT, type TEXT, next_code INTEGER)",
+        "CREATE TABLE dictionary (attribute INTEGER, code INTEGER, value TEXT)",
+        # One column a<attribute> is added for each attribute when it appears.
+        "CREATE TABLE persons (person INTEGER, high BIGINT, low BIGINT, present BOOLEAN)",
+        "CREATE TABLE signatures (signature INTEGER, members TEXT)",
+        "CREATE TABLE told (person INTEGER, signature INTEGER)",
+        "CREATE TABLE placements (release INTEGER, person INTEGER, place INTEGER, grp INTEGER)",
+    ),
+)
+MIGRATIONS: tuple[Migration, ...] = (FIRST,)
+
+
+def current(connection: duckdb.DuckDBPyConnection) -> int | None:
+    """Return the version of a database, 0 if it is empty and None if it is something else."""
+    tables = connection.execute(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' AND table_type = 'BASE TABLE'"
+    ).fetchall()
+    if not tables:
+        return 0
+    if ("migrations",) not in tables or ("settings",) not in tables:
+        return None
+    found = connection.execute("SELECT MAX(version) FROM migrations").fetchall()[0][0]
+    return None if found is None else int(found)
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Bring a database to the last version."""
+    at = current(connection)
+    if at is None:
+        raise VaultError(
+            "this database is not a vault",
+            hint="Name another folder under `vault`, or restore the vault from a backup.",
+        )
+    last = migrations[-1].version
+    if at > last:
+        raise VaultError(
+            f"this vault has format {at}, and this version of Reveil reads formats up to {last}",
+            hint="Install a newer version of Reveil.",
+        )
+    for migration in migrations:
+        if migration.version > at:
+            _apply(connection, migration)
+
+
+def _apply(connection: duckdb.DuckDBPyConnection, migration: Migration) -> None:
+    connection.execute("BEGIN")
+    try:
+        for statement in migration.statements:
+            connection.execute(statement)
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", [migration.version, now, _reveil()])
+        connection.execute("COMMIT")
+    except BaseException as error:
+        with suppress(duckdb.Error):
+            connection.execute("ROLLBACK")
+        if not isinstance(error, duckdb.Error):
+            raise
+        raise VaultError(
+            f"this vault could not be brought to format {migration.version}; it is as it was before",
+            hint="Check the free space on the disk and try again, or keep the version of Reveil that made the vault.",
+        ) from None
+
+
+def _reveil() -> str:
+    try:
+        return version("reveil")
+    except PackageNotFoundError:  # a bare checkout
+        return "unknown"

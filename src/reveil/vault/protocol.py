@@ -1,0 +1,198 @@
+"""What a vault is, whatever database it lies in, and what passes in and out of it.
+
+The vault remembers, per person, what the world has been told so far, and each person's last record to see what
+changed. Persons are known by keyed pseudonyms only (two ``int64`` numbers, ``high`` and ``low``), values by codes of
+append-only dictionaries, so that a new value in a later snapshot changes nothing that was told.
+
+Records are given as arrays of equal length, one entry for each row of a snapshot; ``record`` is always a position in
+these arrays. Series without a person column give empty arrays, and only the release itself is remembered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from reveil.vault.keys import Key
+
+Int64Array = npt.NDArray[np.int64]
+CodeArray = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.integer]
+
+PENDING, CONFIRMED, ABANDONED, ADOPTED = "pending", "confirmed", "abandoned", "adopted"
+TOLD = {"record": pl.Int32, "members": pl.String}
+
+
+@dataclass(frozen=True)
+class ReleaseRow:
+    """One release as the vault knows it."""
+
+    release: int
+    state: str
+    created: str
+    snapshot: str
+    request: dict[str, Any]
+    path: str | None
+    digest: str | None
+    manifest: str | None
+    manifest_digest: str | None
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Recall:
+    """What the vault knows of the persons behind given records.
+
+    ``person`` is -1 for who was never seen; ``present`` says whether they were in the last release. ``last`` has for
+    each attribute the dictionary code of the last record, -1 where none is kept. ``told`` has the columns ``record``
+    and ``signature``, one row for each signature that a person has had. ``gone`` are the numbers of the persons who
+    were in the last release and are not among the given records.
+    """
+
+    person: CodeArray
+    present: BoolArray
+    last: dict[str, CodeArray]
+    told: pl.DataFrame
+    gone: CodeArray
+
+
+@dataclass(frozen=True)
+class Change:
+    """All that one release changes in the vault.
+
+    ``types`` are the attributes to know from now on, ``dictionary`` the new values of each, which get the codes from
+    :meth:`Vault.next_code` on. ``person`` is what :class:`Recall` said: who is new there gets the next number.
+    ``changed`` marks the records to be written (new persons always are), and ``records`` are their codes, -1 for
+    nothing to keep; an attribute that is not among them keeps what it had. ``gone`` are person numbers.
+
+    ``signatures`` are members texts that the vault does not know yet (ascending codes joined by commas) and ``told``
+    (columns ``record`` and ``members``) says who was told which, known or new. ``signed`` names the attribute whose
+    codes they are; it is remembered, so that erasing a person can tell which values are still needed.
+
+    With ``replaces``, whoever is told something has nothing else told afterwards.
+
+    ``placements`` (``record``, ``place``, ``grp``) go into the archive, ``settings`` are settled in the same
+    transaction.
+    """
+
+    release: int
+    state: str
+    created: str
+    snapshot: str
+    request: dict[str, Any]
+    path: str | None = None
+    digest: str | None = None
+    manifest: str | None = None
+    manifest_digest: str | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    dictionary: Mapping[str, pl.Series] = field(default_factory=dict)
+    high: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    low: Int64Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    person: CodeArray = field(default_factory=lambda: np.zeros(0, np.int32))
+    changed: BoolArray = field(default_factory=lambda: np.zeros(0, np.bool_))
+    records: Mapping[str, CodeArray] = field(default_factory=dict)
+    gone: CodeArray = field(default_factory=lambda: np.zeros(0, np.int32))
+    signatures: pl.Series = field(default_factory=lambda: pl.Series("members", [], pl.String))
+    told: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TOLD))
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    placements: pl.DataFrame | None = None
+    signed: str | None = None
+    replaces: bool = False
+
+
+class Vault(Protocol):
+    """What never leaves the building. One vault object belongs to one thread.
+
+    Whoever implements this keeps two promises. A change is in the vault entirely or not at all, whenever the process
+    is killed; and of two publishers who prepare the same release, one is told :class:`~reveil.errors.BusyError`.
+    """
+
+    @property
+    def folder(self) -> Path:
+        """Where files that belong to the vault lie; the caller may keep copies of releases in ``releases/``."""
+
+    @property
+    def key(self) -> Key:
+        """The secret that makes pseudonyms and random streams."""
+
+    @property
+    def series_id(self) -> str:
+        """16 hex digits, drawn when the vault was made."""
+
+    def setting(self, name: str) -> Any | None:
+        """Return a setting, or None if there is none of this name."""
+
+    def settle(self, name: str, value: Any) -> None:
+        """Keep a setting: anything that JSON can hold."""
+
+    def head(self) -> int:
+        """Return the number of the last release, 0 before the first."""
+
+    def releases(self) -> list[ReleaseRow]:
+        """Return all releases in order."""
+
+    def attributes(self) -> dict[str, str]:
+        """Return the type of each attribute whose values are remembered, in order of appearance."""
+
+    def next_code(self, attribute: str) -> int:
+        """Return the code that the next new value of an attribute gets; codes are never used twice."""
+
+    def lookup(self, attribute: str, values: pl.Series) -> CodeArray:
+        """Return the code of each value (null is a value), -1 where it is not in the dictionary."""
+
+    def values(self, attribute: str) -> pl.DataFrame:
+        """Return the dictionary of an attribute: ``code`` and ``value``, ascending by code."""
+
+    def recall(self, high: Int64Array, low: Int64Array) -> Recall:
+        """Return what is known of the persons with these pseudonyms, and who is missing among them."""
+
+    def signature_members(self, signatures: IntArray) -> pl.DataFrame:
+        """Return ``signature`` and ``members`` (a list of codes) of those signatures that exist, each once."""
+
+    def find_signatures(self, members: pl.Series) -> CodeArray:
+        """Return the number of each signature given by its members text, -1 where there is none."""
+
+    def prepare(self, change: Change) -> None:
+        """Write a release and all that it tells, in one transaction.
+
+        Raises :class:`~reveil.errors.BusyError` if the release before it is not the last one, and
+        :class:`~reveil.errors.PendingError` if a release is pending.
+        """
+
+    def confirm(self, release: int, *, path: str | None = None, facts: dict[str, Any] | None = None) -> None:
+        """Say that a pending release was written and verified; what is given replaces what was prepared."""
+
+    def abandon(self, release: int) -> None:
+        """Give a pending release up. It stays told: its file may have left the building."""
+
+    def placements(self, release: int, high: Int64Array, low: Int64Array) -> pl.DataFrame:
+        """Return ``record``, ``place`` and ``grp`` of those of the given persons who were in a release."""
+
+    def has_archive(self, release: int) -> bool:
+        """Return whether placements of a release are kept."""
+
+    def forget(self, high: int, low: int, *, tombstone: bool = False) -> bool:
+        """Erase a person, bytes included. False if nobody has this pseudonym.
+
+        A tombstone keeps the pseudonym and what was told, so that the bound goes on if the person returns.
+        """
+
+    def close(self) -> None:
+        """Let others in. Closing twice is allowed."""
+
+    def __enter__(self) -> Vault: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

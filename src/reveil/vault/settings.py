@@ -1,0 +1,66 @@
+"""The settings of a vault: JSON values by name, and the numbers that the vault itself counts with."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from reveil.errors import BusyError, PendingError
+from reveil.vault.bridge import FIRST_HINT, FIRST_TEXT, one
+from reveil.vault.protocol import PENDING
+
+if TYPE_CHECKING:
+    from reveil.vault.bridge import Connection
+
+HEAD, SEED, SERIES, CHECK = "head", "seed", "series_id", "key_check"
+NEXT_PERSON, NEXT_SIGNATURE = "next_person", "next_signature"
+SIGNED = "signed"
+ERASING = "erasing"
+OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING})
+
+
+def get(connection: Connection, name: str) -> Any | None:
+    """Return a setting, or None."""
+    text = one(connection, "SELECT value FROM settings WHERE key = ?", [name])
+    return None if text is None else json.loads(text)
+
+
+def put(connection: Connection, name: str, value: Any) -> None:
+    """Keep a setting."""
+    text = to_json(value)
+    if not one(connection, "UPDATE settings SET value = ? WHERE key = ?", [text, name]):
+        connection.execute("INSERT INTO settings VALUES (?, ?)", [name, text])
+
+
+def put_callers(connection: Connection, name: str, value: Any) -> None:
+    """Keep a setting of the caller's."""
+    if name in OWN:
+        raise ValueError(f"the setting {name!r} is the vault's own")
+    put(connection, name, value)
+
+
+def to_json(value: Any) -> str:
+    """Return JSON that is the same for the same value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def swap_head(connection: Connection, release: int) -> None:
+    """Make this the last release if the one before it is the last one now."""
+    changed = one(
+        connection,
+        "UPDATE settings SET value = ? WHERE key = ? AND value = ?",
+        [to_json(release), HEAD, to_json(release - 1)],
+    )
+    if changed != 1:
+        raise BusyError(FIRST_TEXT, hint=FIRST_HINT)
+
+
+def refuse_pending(connection: Connection) -> None:
+    """Refuse to go on while a release is pending."""
+    pending = one(connection, "SELECT MIN(release) FROM releases WHERE state = ?", [PENDING])
+    if pending is not None:
+        raise PendingError(
+            f"release {pending} is pending",
+            hint="Publish its snapshot again to resume it, or give it up with "
+            f"`reveil history --abandon {pending}` (it stays told).",
+        )

@@ -1,0 +1,78 @@
+"""Columns, rows, groups and counterfeits: does the manifest describe this table, and do the numbers add up?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reveil.codes import Codes, Kind
+from reveil.errors import VerificationError
+from reveil.groups import Groups, placed
+from reveil.notation import Form
+from reveil.release import GROUP
+from reveil.schema import Role
+
+if TYPE_CHECKING:
+    from reveil.release import Release
+    from reveil.snapshot import Snapshot
+
+
+def check_shape(release: Release, snapshot: Snapshot) -> None:
+    """Check columns, and that rows without counterfeits and records left out are all the records."""
+    published = {Role.QUASI, Role.PLAIN} | ({Role.SENSITIVE} if release.batch is None else set())
+    expected = tuple(name for name in snapshot.frame.columns if snapshot.schema[name].role in published)
+    told = release.columns if release.batch is None else (*release.columns, *release.batch.columns[1:-1])
+    apart = () if release.batch is None else snapshot.schema.sensitive
+    if set(told) != {*expected, *apart} or release.columns != expected:
+        raise VerificationError(
+            "the published columns are not those of the schema", hint=f"Expected {', '.join(expected)}."
+        )
+    manifest = release.manifest
+    rows, fakes = len(release.classes), manifest["counterfeits"]["total"]
+    left_out = {key: manifest[key] or 0 for key in ("suppressed", "withheld")}
+    if min(fakes, *left_out.values()) < 0:
+        raise VerificationError("the manifest counts less than nothing")
+    if rows != manifest["rows"] or rows - fakes + sum(left_out.values()) != snapshot.frame.height:
+        some = {"counterfeit": fakes, "withheld": left_out["withheld"]}
+        more = "".join(f", {many:,} {what}" for what, many in some.items() if many)
+        raise VerificationError(
+            f"{rows:,} rows are published{more} and {left_out['suppressed']:,} suppressed, but the snapshot has "
+            f"{snapshot.frame.height:,} records",
+            hint="Is this the snapshot that was published?",
+        )
+
+
+def check_counterfeits(release: Release, groups: Groups) -> None:
+    """Check that the manifest counts the counterfeits of each group that has any, and that none has nothing else."""
+    told: dict[str, Any] = release.manifest["counterfeits"]
+    given = told.get("per_group", {})
+    if told["total"] and release.groups is None:
+        raise VerificationError(f"a table with counterfeits needs a column {GROUP!r}, for their number per group")
+    known = placed(told)
+    if (
+        not isinstance(given, dict)
+        or len(known) != len(given)
+        or len(known) != int(np.count_nonzero(groups.fakes))
+        or sum(known.values()) != told["total"]
+    ):
+        raise VerificationError(
+            "the manifest does not count the counterfeits group by group",
+            hint="It names every group that has any, with their number, and the total.",
+        )
+    if (groups.fakes >= groups.rows).any():
+        raise VerificationError("a group has no record, only counterfeits")
+
+
+def check_description(release: Release, snapshot: Snapshot, codes: Codes, groups: Groups) -> None:
+    """Check what the manifest says of groups and columns."""
+    if len(groups.numbers) != release.manifest["groups"]:
+        raise VerificationError("the manifest counts other groups than the table has")
+    kinds = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}
+    forms = {a.name: kinds.get(a.kind, Form.SET) for a in codes.quasi}
+    for column in release.manifest["columns"]:
+        name = column["name"]
+        if name == GROUP and column["role"] == GROUP:
+            continue
+        if column["role"] != snapshot.schema[name].role or Form(column["form"]) is not forms.get(name, Form.VALUE):
+            raise VerificationError(f"the manifest describes column {name!r} as something else", column=name)

@@ -1,0 +1,99 @@
+"""Keys: where they come from, what they make, and that they show nothing."""
+
+import hmac
+import pickle
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reveil.errors import VaultError
+from reveil.vault import Key
+
+SECRET = bytes(range(32))
+
+
+@pytest.fixture(autouse=True)
+def _no_key_from_outside(monkeypatch):
+    monkeypatch.delenv("REVEIL_KEY", raising=False)
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=150), max_size=20))
+def test_pseudonyms_are_the_first_half_of_hmac(persons):
+    high, low = Key(SECRET).pseudonyms(pl.Series(persons, dtype=pl.String))
+    for n, person in enumerate(persons):
+        digest = hmac.digest(SECRET, person.encode(), "sha256")
+        assert int(high[n]) == int.from_bytes(digest[:8], signed=True)
+        assert int(low[n]) == int.from_bytes(digest[8:16], signed=True)
+    assert len(high) == len(low) == len(persons)
+
+
+def test_a_person_has_an_identity():
+    with pytest.raises(ValueError, match="no pseudonym"):
+        Key(SECRET).pseudonyms(pl.Series(["a", None]))
+
+
+def test_streams_differ_by_key_seed_and_release():
+    keys = Key(SECRET), Key(bytes(32))
+    streams = {key.stream(seed, n) for key in keys for seed in (1, 11, 111) for n in (1, 11, 111)}
+    assert len(streams) == 18
+    assert all(0 <= stream < 2**256 for stream in streams)
+    assert Key(SECRET).stream(7, 3) == Key(SECRET).stream(7, 3)
+
+
+def test_a_key_shows_nothing(tmp_path):
+    key = Key.load_or_make(tmp_path)
+    text = (tmp_path / "key").read_text().strip()
+    assert len(text) == 64
+    assert text not in repr(key)
+    assert text not in str(key)
+    assert key.check() != text
+    with pytest.raises(TypeError):
+        pickle.dumps(key)
+
+
+def test_the_key_is_made_once_and_private(tmp_path):
+    first = Key.load_or_make(tmp_path)
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    assert Key.load_or_make(tmp_path).check() == Key.load(tmp_path).check() == first.check()
+    assert [path.name for path in tmp_path.iterdir()] == ["key"]
+
+
+def test_a_key_from_the_environment_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("REVEIL_KEY", SECRET.hex().upper())
+    assert Key.load_or_make(tmp_path).check() == Key(SECRET).check()
+    monkeypatch.setenv("REVEIL_KEY", "correct horse battery staple")
+    words = Key.load_or_make(tmp_path)
+    assert words.check() == Key.load(tmp_path).check() != Key(SECRET).check()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["", "short", "fifteen charact"])
+def test_a_short_key_is_refused(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("REVEIL_KEY", text)
+    with pytest.raises(VaultError, match="too short") as caught:
+        Key.load_or_make(tmp_path)
+    assert caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"\xff" * 64, b"g" * 64, b"0" * 63])
+def test_a_damaged_key_file_is_refused(tmp_path, content):
+    (tmp_path / "key").write_bytes(content)
+    with pytest.raises(VaultError, match=r"damaged|cannot be read") as caught:
+        Key.load_or_make(tmp_path)
+    assert "backup" in caught.value.hint
+    assert (tmp_path / "key").read_bytes() == content
+
+
+def test_a_missing_key_file_is_not_replaced_by_loading(tmp_path):
+    with pytest.raises(VaultError, match="missing") as caught:
+        Key.load(tmp_path)
+    assert "adopt" in caught.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+def test_keys_have_one_length():
+    with pytest.raises(ValueError, match="32 bytes"):
+        Key(b"short")
