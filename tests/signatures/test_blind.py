@@ -17,7 +17,7 @@ from reveil.testing.bayes import outcomes
 M = 2
 
 
-def release(grade, values, told, domain, points, dice):
+def release(grade, values, told, domain, points, dice, *, fixed=False):
     """Form groups; the output is who is with whom, under which values, with how many counterfeits."""
     sets = list(dict.fromkeys(block for own in told for block in own))
     pairs = [(i, sets.index(block)) for i, own in enumerate(told) for block in own]
@@ -25,7 +25,7 @@ def release(grade, values, told, domain, points, dice):
     blocks = np.array([s for _, s in pairs], np.int32)
     codes = np.arange(domain, dtype=np.int32)
     known = Sets.of(sets)
-    rests = exhausted(len(values), known, records, blocks, codes, M)
+    rests = exhausted(len(values), known, records, blocks, codes, M) & (not fixed)
     now = Situation(np.array(values, np.int32), known, records, blocks, codes, rests)
     if grade == "blind":
         groups = blind.form_groups(now, points, M, dice)
@@ -48,7 +48,7 @@ def signatures(output, size):
     return told
 
 
-def highest_posterior(grade, first, second, domain, points):
+def highest_posterior(grade, first, second, domain, points, *, fixed=False):
     """Return the largest posterior of any value of any person at any time, over all that can be published.
 
     ``first`` are the persons of the first release, ``second`` maps those of the second one to what happened: "new",
@@ -57,7 +57,7 @@ def highest_posterior(grade, first, second, domain, points):
 
     @cache
     def published(values, told, who):
-        return outcomes(lambda dice: release(grade, values, told, domain, points[list(who)], dice))
+        return outcomes(lambda dice: release(grade, values, told, domain, points[list(who)], dice, fixed=fixed))
 
     joint = defaultdict(lambda: defaultdict(Fraction))
     for before in product(range(domain), repeat=len(first)):
@@ -110,6 +110,11 @@ def test_one_blind_release_tells_each_value_with_one_half_at_most(points, domain
 def test_two_blind_releases_tell_each_value_with_one_half_at_most(second):
     domain = 4 if "new" in second.values() else 5  # more tables than that take too long
     assert highest_posterior("blind", [0, 1], second, domain, APART) <= Fraction(1, M)
+
+
+@pytest.mark.parametrize("second", [{0: "same", 2: "new", 3: "new"}, {0: "same", 1: "same", 2: "new", 3: "new"}])
+def test_new_persons_beside_old_ones_with_the_same_signature(second):
+    assert highest_posterior("blind", [0, 1], second, 3, APART, fixed=True) <= Fraction(1, M)
 
 
 def test_everybody_leaves_but_one():

@@ -10,15 +10,17 @@ Proof, by the places where values matter.
 * Old buckets are what was told: who is in them does not change. They are split by quasi values, with every value's
   list treated alike and ties by dice; a renaming permutes the lists. Holes are counterfeits, never new records.
 * New records are pooled by what their persons were told (nothing, or the same signatures). A pool that is m-eligible
-  goes into buckets by :func:`~reveil.signatures.frequencies.steps`, a function of its frequencies; who goes where is
-  drawn by dice. Each bucket has equally many records of each of its values, so a renaming within it leaves the
-  frequencies as they were: the same steps, and the same number of equally likely draws.
+  goes into buckets by :func:`~reveil.signatures.frequencies.known_steps`, a function of its frequencies and of how many
+  persons keep which signature; who goes where is drawn by dice. Each bucket has equally many records of each of its
+  values, so a renaming within it leaves the frequencies as they were: the same steps, and the same number of equally
+  likely draws.
 * A pool that is not m-eligible has its values sorted by frequency, ties by dice, and cut into runs of m to 2m - 1
   values; each run is a bucket with all the records of its values. A renaming within a run permutes frequencies within
   the run: they sort and cut as before, and the number of ways to break ties is the same. A pool of fewer than m values
   is one run, filled up with values drawn from the rest of the domain: as likely for any of its values.
 * Whether a pool is eligible depends on its frequencies up to renaming, and a renaming changes those of its own pool
   only. A renaming within S, which shares nothing with what the persons were told, leaves everybody in their pool.
+* Records of equal signatures are split together, old and new: they are renamed together.
 * Ties in a split are broken by dice of their own, not by those that drew the bucket.
 
 The price: only ineligible pools and the holes of old buckets cost counterfeits, but the dice place records where a
@@ -27,15 +29,15 @@ look at distances would have placed them closer.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reveil.signatures.frequencies import fewest_counterfeits, is_eligible, parts, steps
+from reveil.signatures.frequencies import Step, fewest_counterfeits, is_eligible, known_steps, parts, steps
 from reveil.signatures.machine import Buckets, Groups, bucketed
 from reveil.signatures.sets import Sets
 
@@ -48,17 +50,14 @@ if TYPE_CHECKING:
 def form_groups(now: Situation, points: FloatArray, m: int, rng: np.random.Generator) -> Groups:
     """Form the groups of a release in the blind grade."""
     new = np.concatenate([now.fresh, now.movers])
-    lots, ties = rng.permutation(new), rng.permutation(now.size)
+    lots, ties = rng.permutation(new).astype(np.int32), rng.permutation(now.size)
     keepers = now.keepers
     old = bucketed(now.sets, now.usable[keepers], now.values[keepers], keepers)
-    buckets = [old, *_new_buckets(now, lots, m, rng)]
-    groups = [_tied(own, ties).split(points, swap=False) for own in buckets]
-    whole = groups[0]
-    for more in groups[1:]:
-        whole = whole.join(more)
+    buckets = _together([old, *_new_buckets(now, lots, m, rng)])
+    groups = _tied(buckets, ties).split(points, swap=False)
     deficit = np.bincount(old.sets.members, weights=old.holes, minlength=now.width).astype(np.int64)
     supply = np.bincount(now.values[new], minlength=now.width).astype(np.int64)
-    return replace(whole, fewest=fewest_counterfeits(deficit, supply, m))
+    return replace(groups, fewest=fewest_counterfeits(deficit, supply, m))
 
 
 def _new_buckets(now: Situation, lots: CodeArray, m: int, rng: np.random.Generator) -> list[Buckets]:
@@ -71,10 +70,11 @@ def _new_buckets(now: Situation, lots: CodeArray, m: int, rng: np.random.Generat
     sets: list[CodeArray] = []
     orders: list[CodeArray] = []
     lengths: list[int] = []
-    for start, end in itertools.pairwise(starts):
-        own = lots[start:end]
-        barred = now.told_values(own[:1]).members
-        for members, lists in _pool_buckets(own, now, barred, m, rng):
+    starts = np.unique(starts)  # pools without new records have none
+    told = now.told_values(lots[starts[:-1]])  # of one person of each pool: the others were told the same
+    for p, (start, end) in enumerate(pairwise(starts)):
+        barred = told.members[told.indptr[p] : told.indptr[p + 1]]
+        for members, lists in _pool_buckets(lots[start:end], now, barred, m, rng):
             sets.append(members)
             orders += lists
             lengths += [len(one) for one in lists]
@@ -91,9 +91,10 @@ def _pool_buckets(
     values, counts = np.unique(now.values[records], return_counts=True)
     lists = np.split(records[order], np.cumsum(counts)[:-1])
     if is_eligible(counts, m):
+        plan = steps(counts, m) if len(barred) else _known_steps(values, counts, now, m)
         used = np.zeros(len(values), np.int64)
         found = []
-        for step in steps(counts, m):  # the steps speak of places in `values`
+        for step in plan:
             chosen = [lists[v][used[v] : used[v] + step.amount] for v in step.values]
             used[step.values] += step.amount
             found.append((values[step.values].astype(np.int32), chosen))
@@ -120,6 +121,25 @@ def _pools(now: Situation) -> npt.NDArray[np.int64]:
     pools = np.zeros(now.size, np.int64)
     pools[told["record"].to_numpy()] = told["pool"].to_numpy() + 1
     return pools
+
+
+def _known_steps(values: CodeArray, counts: npt.NDArray[np.integer], now: Situation, m: int) -> list[Step]:
+    """Return the steps of those who were told nothing, old signatures first; they speak of places in ``values``."""
+    places = np.full(now.width, len(values), np.int32)
+    places[values] = np.arange(len(values))
+    return known_steps(counts, m, Sets(now.sets.indptr, places[now.sets.members]), now.weights)
+
+
+def _together(buckets: list[Buckets]) -> Buckets:
+    """Put the records of equal signatures into one bucket."""
+    joined = buckets[0].sets
+    for more in buckets[1:]:
+        joined = joined.join(more.sets)
+    sets, place = joined.distinct()
+    lengths = np.concatenate([own.lengths for own in buckets])
+    slot = np.repeat(np.arange(len(joined.members)), lengths)
+    records = np.concatenate([own.order for own in buckets])
+    return bucketed(sets, place[joined.of_member[slot]], joined.members[slot], records)
 
 
 def _tied(buckets: Buckets, ties: npt.NDArray[np.int64]) -> Buckets:

@@ -11,7 +11,11 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from reveil.signatures.sets import Sets
     from reveil.statistics import CodeArray, IntArray
+
+
+_REUSED = 512  # signatures that are tried for new records; the largest buckets are what matters
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,34 @@ def steps(counts: npt.NDArray[np.integer], m: int) -> list[Step]:
         found.append(Step(np.sort(np.array([value for _, value in taken], np.int32)), alpha))
         total -= alpha * len(taken)
     return found
+
+
+def known_steps(counts: npt.NDArray[np.integer], m: int, known: Sets, weights: IntArray) -> list[Step]:
+    """Return the buckets into which m-eligible records go without a rest, signatures that exist already first.
+
+    The signatures with the largest ``weights`` get as many records of each of their values as leave the others
+    m-eligible; what remains goes by :func:`steps`. Records of one signature are split together, so that boxes stay
+    tight over the releases, and large buckets stay balanced when persons leave.
+    """
+    left = counts.astype(np.int64)
+    total = int(left.sum())
+    found = []
+    for place in np.argsort(-weights, kind="stable")[:_REUSED]:
+        values = known.members[known.indptr[place] : known.indptr[place + 1]]
+        beta = len(values)
+        if weights[place] < 1 or not m <= beta < 2 * m or (values >= len(left)).any():
+            continue
+        own = left[values]
+        left[values] = 0
+        alpha = min(int(own.min()), (total - m * int(left.max(initial=0))) // beta)
+        if beta > m:
+            alpha = min(alpha, (total - m * int(own.max())) // (beta - m))
+        alpha = max(alpha, 0)
+        left[values] = own - alpha
+        total -= alpha * beta
+        if alpha:
+            found.append(Step(values.astype(np.int32), alpha))
+    return [*found, *steps(left, m)]
 
 
 def parts(ordered: npt.NDArray[np.integer], m: int) -> list[int]:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from reveil.kernels import near, split
-from reveil.signatures.frequencies import Step, fewest_counterfeits, padding, quota, steps
+from reveil.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
 from reveil.signatures.sets import Sets
 
 if TYPE_CHECKING:
@@ -139,19 +138,17 @@ def form_groups(now: Situation, space: Space, m: int, rng: np.random.Generator) 
         groups = groups.join(_mover_groups(left_over, now, pool, m, rng))
     if pool.left.any():
         counts = pool.left + padding(pool.left, now.domain, m)
-        drawn = pool.draw(steps(counts, m))
+        drawn = pool.draw(known_steps(counts, m, now.sets, now.weights))
         groups = groups.join(drawn.split(space.points, swap=False))
     return _split_again(groups, space)
 
 
 def _split_again(groups: Groups, space: Space) -> Groups:
     """Split all the records of each signature anew, now that everybody has one: old and new ones together."""
-    texts = groups.sets.texts()
-    distinct = texts.unique(maintain_order=True)
-    set_of = texts.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64).to_numpy()
     real = groups.record >= 0
-    bucket = set_of[groups.signature[groups.group[real]]]
-    again = bucketed(Sets.of_texts(distinct), bucket, groups.value[real], groups.record[real])
+    sets, place = groups.sets.distinct()
+    bucket = place[groups.signature[groups.group[real]]]
+    again = bucketed(sets, bucket, groups.value[real], groups.record[real])
     return replace(again.split(space.points, swap=True), fewest=groups.fewest)
 
 

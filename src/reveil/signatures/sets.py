@@ -86,6 +86,15 @@ class Sets:
             np.concatenate([self.members, other.members]),
         )
 
+    def distinct(self) -> tuple[Sets, IntArray]:
+        """Return the different sets, and which of them each one is."""
+        if not len(self):
+            return self, np.zeros(0, np.int64)
+        texts = self.texts()
+        different = texts.unique(maintain_order=True)
+        place = texts.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64).to_numpy()
+        return Sets.of_texts(different), place
+
     def texts(self) -> pl.Series:
         """Write each set as text: ``3,17,22``."""
         lists = pl.DataFrame({"set": self.of_member, "member": self.members})

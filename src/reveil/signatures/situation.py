@@ -51,6 +51,11 @@ class Situation:
         return usable
 
     @cached_property
+    def weights(self) -> IntArray:
+        """How many records keep each signature."""
+        return np.bincount(self.usable[self.keepers], minlength=len(self.sets)).astype(np.int64)
+
+    @cached_property
     def has_past(self) -> BoolArray:
         """Whether the person was told anything before."""
         past = np.zeros(self.size, np.bool_)
