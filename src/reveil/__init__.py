@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reveil.adversary import Audit as Audit
+    from reveil.adversary import audit as audit
     from reveil.errors import ConfigError as ConfigError
     from reveil.errors import DataError as DataError
     from reveil.errors import ExpressionError as ExpressionError
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from reveil.series import Series as Series
 
 _HOME = {
+    "Audit": "reveil.adversary",
+    "audit": "reveil.adversary",
     "ConfigError": "reveil.errors",
     "DataError": "reveil.errors",
     "ExpressionError": "reveil.errors",

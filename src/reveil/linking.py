@@ -37,10 +37,15 @@ AT_ONCE = 1 << 22  # pairs of types and boxes that are tested at a time
 
 @dataclass(frozen=True)
 class Placed:
-    """The group of each record, -1 for those that were not published; and how many could be in more than one."""
+    """The group of each record, -1 for those that were not published; and who could be in more than one."""
 
     groups: CodeArray = field(repr=False)
-    ambiguous: int
+    several: BoolArray = field(repr=False)
+
+    @property
+    def ambiguous(self) -> int:
+        """How many records could be in more than one group."""
+        return int(self.several.sum())
 
     @property
     def placed(self) -> int:
@@ -80,7 +85,7 @@ def place(release: Release, codes: Codes, values: pl.Series | pl.DataFrame) -> P
     if values.width:
         record_value, told = _numbered(values, published, codes.n)
     if not len(told) or not codes.n:
-        return Placed(groups, 0)
+        return Placed(groups, np.zeros(codes.n, np.bool_))
     known = tuple(a for a in codes.quasi if a.name in release.cells)
     boxes = _boxes(release, known)
     room = int(told.max()) + 1
@@ -100,7 +105,7 @@ def place(release: Release, codes: Codes, values: pl.Series | pl.DataFrame) -> P
     type_, door = _doors_of(points, boxes, doors // room, (doors % room).astype(np.int32))
 
     lowest, highest = _group_span(type_, door, len(records), way_door, slot_key[way_slot] // room, len(doors))
-    ambiguous = int(records[lowest < highest].sum())
+    several = (lowest < highest)[kind]
     # A type with one group to go to fills it first: that costs nobody else more than it gains.
     single = np.flatnonzero(lowest == highest)
     goal = np.searchsorted(slot_key, lowest[single] * room + points[single, -1])
@@ -112,7 +117,7 @@ def place(release: Release, codes: Codes, values: pl.Series | pl.DataFrame) -> P
         units.append(_flow(type_[open_], door[open_], records, way_door, way_slot, left))
     unit_type, unit_slot = (np.concatenate([unit[i] for unit in units]) for i in (0, 1))
     _hand_out(groups, kind, unit_type, (slot_key // room)[unit_slot])
-    return Placed(groups, ambiguous)
+    return Placed(groups, several)
 
 
 def _numbered(records: pl.DataFrame, published: pl.DataFrame, n: int) -> tuple[IntArray, IntArray]:

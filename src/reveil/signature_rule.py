@@ -53,7 +53,7 @@ def check_signatures(
     )
     if broken.height:
         raise VerificationError(
-            f"{broken['persons'].sum():,} persons would get a signature that is neither equal to one they were told nor "
-            "shares nothing with it",
+            f"{broken['persons'].sum():,} persons would get a signature that is neither equal to one they were told "
+            "nor shares nothing with it",
             hint="This release is not safe and was not published. Please report it.",
         )

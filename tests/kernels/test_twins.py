@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from reveil.assignment import points_in_boxes
 from reveil.groupers.mondrian import _next_lower
-from reveil.kernels import cuts, segments, stretch
+from reveil.kernels import cuts, inside, ranges, segments, stretch
 from reveil.kernels.plain import cuts as plain_cuts
+from reveil.kernels.plain import inside as plain_inside
 from reveil.kernels.plain import ranges as plain_ranges
 from reveil.kernels.plain import segments as plain_segments
 from reveil.kernels.plain import stretch as plain_stretch
@@ -131,3 +132,15 @@ def test_stretch(drawn, least):
     stretch.stretch(rows, np.array([0]), np.array([len(rows)]), np.concatenate(positions), offset, least, gain, who)
     assert gain[0] == pytest.approx(plain_stretch.stretch(drawn, positions, least))
     assert (who[0] >= 0) == (gain[0] > 0)
+
+
+@quick
+@given(st.integers(1, 120), st.integers(1, 3), st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_any_inside(points, width, boxes, seed):
+    rng = np.random.default_rng(seed)
+    at = rng.integers(0, 8, (points, width)).astype(np.int32)
+    lo = rng.integers(0, 8, (boxes, width)).astype(np.int32)
+    hi = lo + rng.integers(-1, 3, (boxes, width)).astype(np.int32)
+    found = np.zeros(boxes, np.bool_)
+    inside.any_inside(at, *ranges.build(at), lo, hi, found)
+    assert found.tolist() == plain_inside.any_inside(at.tolist(), lo.tolist(), hi.tolist())

@@ -36,6 +36,7 @@ class PlainMemory:
             values=np.array([self.values.index(text) for text in texts], np.int32),
             texts=pl.Series(self.values, dtype=pl.String),
             known=np.arange(len(self.values), dtype=np.int32),
+            declared=np.arange(len(self.guarantee.declared(self.schema)), dtype=np.int32),
             seen=seen,
             present=np.array([who in self.present for who in persons]),
             changed=np.array(

@@ -14,6 +14,7 @@ from reveil.errors import ReveilError
 
 COMMANDS = {
     "adopt": "Take a release as told that any tool made before.",
+    "audit": "Attack releases as somebody would who holds them all, and say what can be found out.",
     "demo": "Publish a made-up hospital's table and see what comes out.",
     "forget": "Erase a person from the vault.",
     "history": "Show what was published, and whether the vault is up to date.",

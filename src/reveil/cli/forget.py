@@ -15,8 +15,9 @@ def command(person: str, config_path: str, tombstone: bool) -> None:
     """Erase PERSON from the vault, archive included: the bytes are gone from its files.
 
     What was published stays published. Take the person out of your own table: in the next release they are gone like
-    anybody who left, and a counterfeit may take their place. Without --tombstone, someone who comes back is new, and
-    their bound starts again. Backups of the vault are yours to mend.
+    anybody who left, and a counterfeit may take their place. Without --tombstone, someone who comes back is new: their
+    bound starts again, and with it that of everybody who ever shared a group with them. Sensitive values that were
+    published stay in the vault's list of values, without a person. Backups of the vault are yours to mend.
     """
     from reveil.errors import DataError
     from reveil.series import Series

@@ -56,6 +56,8 @@ def command(
             measures = table(measure(data, release, config.schema))
         else:
             measures = ""
+    if published.note is not None:
+        console.say(f"note: {published.note}")
     if published.how == "already":
         what = "nothing would be published" if dry_run else f"{out} is the same file again"
         console.say(f"already release {manifest['release']}: {what} (--again publishes it anew)")

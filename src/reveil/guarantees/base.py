@@ -34,7 +34,8 @@ class Memory:
     """What the world was told so far about the persons of a snapshot, and what is told of them now.
 
     ``values`` is the sensitive value of each record as a code that lasts, ``texts`` what the codes stand for (null: a
-    missing value), ``known`` the codes in use, and those below ``seen`` were known before this snapshot.
+    missing value), ``known`` the codes in use, of which those below ``seen`` were known before this
+    snapshot, and ``declared`` those of values that are known before any data.
     ``present``: in the last release; ``changed``: with another sensitive value than when the person was last seen.
     ``sets`` are signatures, and the person of record ``block_records[i]`` was in the signature ``block_sets[i]``.
     """
@@ -43,6 +44,7 @@ class Memory:
     values: CodeArray = field(repr=False)
     texts: pl.Series = field(repr=False)
     known: CodeArray = field(repr=False)
+    declared: CodeArray = field(repr=False)
     seen: int
     present: BoolArray = field(repr=False)
     changed: BoolArray = field(repr=False)

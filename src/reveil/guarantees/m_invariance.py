@@ -53,7 +53,7 @@ class MInvariance(SignatureGuarantee):
         )
         assumes = (
             "Nobody comes back after they left, and nobody's sensitive value changes.",
-            "Others may know of everybody who is in which release and with which quasi values.",
+            "Others may know of everybody who is in which release and in which group, and with which quasi values.",
             COUNTED,
             "Persons are not related to each other, and nobody else publishes about them.",
         )

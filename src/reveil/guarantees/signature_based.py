@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from reveil.snapshot import Snapshot
 
 COUNTED = (
-    "Every table that agrees with all the releases is equally likely: the adversary does not reason about why the "
-    "groups are as they are."
+    "Given who is in which group, every table that agrees with all the releases is equally likely: the adversary does "
+    "not reason about why the groups are as they are."
 )
 _WAYS_OUT = (
     "Make it quasi, drop it (identifier), or use the guarantee 'worlds', which moves such columns with the values."
@@ -100,6 +100,9 @@ class SignatureGuarantee(Guarantee):
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
+        if manifest.get("adopted"):  # then the series is not blind, and the claim says what it does not cover
+            guarantee["grade"] = manifest["guarantee"].get("grade")
+            claim = manifest["claim"] if manifest["claim"].startswith(claim) else claim
         if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != own for key, own in guarantee.items()):
             raise VerificationError(
                 "the manifest promises something else than the config asks for",
@@ -136,7 +139,7 @@ class SignatureGuarantee(Guarantee):
         if withheld == codes.n:
             raise InfeasibleError(
                 "nobody can be published: all the persons of this snapshot rest",
-                hint="They have been told so many values that fewer than m are left.",
+                hint="They were told so many values that fewer than m are left, or are held back since an adoption.",
             )
         groups = self.form(now, codes, rng)
         rows = _Rows.of(groups, rng)

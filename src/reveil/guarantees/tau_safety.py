@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from reveil.schema import Schema
     from reveil.signatures.machine import Groups
 
-_KNOWS = "Others may know of everybody who is in which release, with which quasi values, and when the value changed."
+_KNOWS = (
+    "Others may know of everybody who is in which release and in which group, with which quasi values, and when the "
+    "value changed."
+)
+_STAY = "Nobody who was erased from the vault without a tombstone comes back."
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,10 @@ class TauSafety(SignatureGuarantee):
     persons in it. The signatures of one person, over all releases, are equal or share nothing.
 
     Guarantee: for every person and every release, each sensitive value is held by at most one m-th of the worlds that
-    agree with all the releases together and with who was there when and whose value changed when.
+    agree with all the releases together, with who was in which group when, and with whose value changed when. (An
+    adversary who does not know the groups, but counts every way in which people can be in them under this rule, is
+    bounded, too: by a mixture of such worlds. Counting tables regardless of the groups means nothing: where boxes
+    overlap, a table that can be grouped in two ways would count like one that can be grouped in one.)
 
     Proof (renaming). Take a signature S and a permutation of its values. In a world that agrees with all releases,
     rename the values of everybody whenever their group has the signature S, in all the releases at once. Each such
@@ -54,7 +61,8 @@ class TauSafety(SignatureGuarantee):
     each group. ``fixed`` declares that nobody's value ever changes; a snapshot in which one does is refused.
 
     Assumes: one record per person and snapshot; persons are named alike in all of them; nobody's value is related to
-    another's; all that others may know of a person is declared as quasi.
+    another's; all that others may know of a person is declared as quasi; nobody comes back who was erased without a
+    tombstone (their group-mates of then and now would tell on each other).
     Does not protect against: "did this person ever have v?" (after r known changes within a signature of m values the
     answer is yes with 1 - (m-1)/m ((m-2)/(m-1))^r; use the global guarantee); values that are likelier than others
     beforehand; related persons; other publishers' data; in the counted grade, somebody who asks why the groups are as
@@ -70,7 +78,7 @@ class TauSafety(SignatureGuarantee):
     strict: bool = True
     blind: bool = False
     fixed: bool = False
-    domain: tuple[str, ...] | None = None
+    domain: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_m()
@@ -158,16 +166,14 @@ class TauSafety(SignatureGuarantee):
         ever = "Nothing is bounded about whether a person ever had a value: changes that are known add up."
         apart = "Persons are not related to each other, and nobody else publishes about them."
         fixed = ("Nobody's sensitive value ever changes.",) if self.fixed else ()
-        return guarantee, claim, (_KNOWS, how, ever, apart, *fixed)
+        return guarantee, claim, (_KNOWS, how, ever, apart, _STAY, *fixed)
 
     def situation(self, memory: Memory, schema: Schema) -> Situation:
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""
-        declared = len(self.declared(schema))
-        column = schema.sensitive[0]
-        if self.blind and (memory.values >= declared).any():
+        if self.blind and not (inside := np.isin(memory.values, memory.declared)).all():
             raise DataError(
-                f"{int((memory.values >= declared).sum()):,} records have a value that the domain does not have",
-                column=column,
+                f"{int((~inside).sum()):,} records have a value that the domain does not have",
+                column=schema.sensitive[0],
                 hint="Missing values count as a value. Mend them, or start a series with a larger domain.",
             )
         if self.fixed and memory.changed.any():
@@ -176,8 +182,10 @@ class TauSafety(SignatureGuarantee):
                 "excludes",
                 hint="Mend the file, or start a series without fixed.",
             )
-        domain = memory.known[memory.known < declared] if self.blind else memory.known
-        before = domain if memory.release == 1 else domain[domain < max(declared, memory.seen)]
+        domain = memory.declared if self.blind else memory.known
+        before = domain
+        if memory.release > 1:  # who rests is decided by what was known before this snapshot
+            before = np.union1d(domain[domain < memory.seen], memory.declared).astype(np.int32)
         self._check_domain(len(before))
         records, sets = memory.block_records, memory.block_sets
         if not self.strict:
@@ -191,7 +199,14 @@ class TauSafety(SignatureGuarantee):
             else exhausted(size, memory.sets, records, sets, before, self.m)
         )
         rests[memory.block_records[memory.sets.sizes[memory.block_sets] < self.m]] = True
-        return Situation(memory.values, memory.sets, records, sets, domain, rests)
+        now = Situation(memory.values, memory.sets, records, sets, domain, rests)
+        if self.fixed and len(now.movers):
+            # Of somebody erased with a tombstone the last value is not known; that it was in a signature is.
+            raise RefusedError(
+                f"{len(now.movers):,} persons have a value that they cannot have had before, against fixed = true",
+                hint="Mend the file, or start a series without fixed.",
+            )
+        return now
 
     def form(self, now: Situation, codes: Codes, rng: np.random.Generator) -> Groups:
         """Form the groups in the grade asked for."""

@@ -72,6 +72,12 @@ def agree(before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarante
     )
 
 
+def same_making(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether a release would be made in the same way: columns, guarantee and method are what they were."""
+    keys = [key for key in {**before, **now} if not key.startswith("series.")]
+    return all(before.get(key) == now.get(key) for key in keys)
+
+
 def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarantee) -> bool:
     section, _, rest = key.partition(".")
     if section == "columns":

@@ -139,13 +139,16 @@ def _converted(table: Path, known: Mapping[str, str]) -> bool:
 
 
 def _damaged(folder: Path, rows: Iterable[ReleaseRow]) -> list[str]:
-    """Find files that a release was written to whose manifest cannot be read any more."""
-    tables = {Path(row.path) for row in rows if row.path is not None and row.manifest_digest is not None}
-    return [
-        f"{table.name} has no manifest that can be read"
-        for table in sorted(tables)
-        if table.parent == folder.resolve() and table.is_file() and _read(manifest_path(table)) is None
-    ]
+    """Find files that a release was written to whose manifest is lost or cannot be read any more."""
+    found = []
+    for given in sorted({row.path for row in rows if row.path is not None and row.manifest_digest is not None}):
+        table = folder / Path(given).name
+        manifest = manifest_path(table)
+        # Elsewhere, a table of the same name may be anybody's; a damaged manifest of that name is ours.
+        lost = not manifest.exists() and table.resolve() == Path(given)
+        if table.is_file() and (lost or (manifest.exists() and _read(manifest) is None)):
+            found.append(f"{table.name} has no manifest that can be read")
+    return found
 
 
 def _broken_chain(rows: dict[int, ReleaseRow]) -> list[str]:

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.errors import ConfigError
+from reveil.notation import parsed
 from reveil.snapshot import Snapshot, canonical_text
 
 if TYPE_CHECKING:
@@ -22,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lasting:
-    """The columns of a snapshot as codes of the vault's dictionaries; ``new`` are the values to be added to them."""
+    """The columns of a snapshot as codes of the vault's dictionaries; ``new`` are the values to be added to them.
+
+    ``declared`` are the codes of the values that are known before any data.
+    """
 
     codes: Mapping[str, CodeArray] = field(repr=False)
     new: Mapping[str, pl.Series] = field(repr=False)
+    declared: CodeArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int32))
 
 
 def lasting_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Iterable[str]) -> Lasting:
@@ -42,15 +48,36 @@ def lasting_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Iter
         code_of = np.full(len(texts), -1, np.int32)
         code_of[occurs], new[attribute.name] = _look_up(vault, attribute.name, texts.filter(occurs))
         found[attribute.name] = code_of[attribute.codes]
+    first_codes = np.zeros(0, np.int32)
     for place, name in enumerate(snapshot.schema.sensitive):
         values = canonical_text(snapshot.frame[name]).alias("value")
-        first = pl.Series("value", list(declared) if place == 0 else [], dtype=pl.String)
+        first = _declared(snapshot.frame[name], list(declared) if place == 0 else []).alias("value")
         distinct = pl.concat([first, values.unique().sort()]).unique(maintain_order=True)
         code, new[name] = _look_up(vault, name, distinct)
         known = pl.DataFrame({"value": distinct, "code": code})
+        if place == 0:
+            first_codes = code[: len(first)].astype(np.int32)
         joined = values.to_frame().join(known, on="value", how="left", maintain_order="left", nulls_equal=True)
         found[name] = joined["code"].to_numpy().astype(np.int32)
-    return Lasting(found, {name: values for name, values in new.items() if len(values)})
+    return Lasting(found, {name: values for name, values in new.items() if len(values)}, first_codes)
+
+
+def _declared(column: pl.Series, texts: list[str]) -> pl.Series:
+    """Return declared values as canonical texts of the column's type; each must be a value, and another one."""
+    given = pl.Series(texts, dtype=pl.String)
+    if not len(given) or column.dtype == pl.String:
+        return canonical_text(given)
+    try:
+        canonical = canonical_text(parsed(given, column.dtype))
+    except ValueError:
+        canonical = given.clear()
+    if len(canonical) != len(given) or canonical.null_count() or canonical.is_duplicated().any():
+        raise ConfigError(
+            f"the declared values of column {column.name!r} are not {len(given)} different values of its type",
+            column=column.name,
+            hint="Write each value once, as it stands in the table.",
+        )
+    return canonical
 
 
 def _look_up(vault: Vault, name: str, texts: pl.Series) -> tuple[CodeArray, pl.Series]:

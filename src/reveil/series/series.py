@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -15,30 +16,31 @@ import polars as pl
 
 from reveil.codes import encode
 from reveil.config import Config, load_config, placed
-from reveil.errors import ConfigError, DataError, PendingError, RefusedError
-from reveil.expressions import matches, parse
+from reveil.errors import ConfigError, RefusedError
 from reveil.files import keep_out, output_path, spare, undisturbed
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.release import GROUP, Release
-from reveil.schema import Role, Schema
 from reveil.series.adoption import Adopted, adopt
-from reveil.series.agreement import agree, check_columns, described
+from reveil.series.agreement import agree, described, same_making
 from reveil.series.alone import alone
 from reveil.series.backups import check_folder, refuse_if_behind
-from reveil.series.column_types import settled, with_known_types
 from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
+from reveil.series.lines import all_new, line, pending, qualify
 from reveil.series.persons import KIND, identities, one_person, persons_in
+from reveil.series.reading import read_job
 from reveil.series.telling import Job, Telling, placements_of
 from reveil.signature_rule import check_signatures
-from reveil.snapshot import read_snapshot, to_native
+from reveil.snapshot import to_native
+from reveil.snapshot.csv_file import check_path
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
 from reveil.vault.private import private
-from reveil.vault.protocol import CONFIRMED, PENDING
+from reveil.vault.protocol import ADOPTED, CONFIRMED, PENDING
 from reveil.verification import verify
 
 if TYPE_CHECKING:
     from reveil.groupers.base import Grouper
+    from reveil.schema import Schema
 
 Stage = Callable[[str], None]
 
@@ -53,6 +55,7 @@ class Published:
 
     release: Release
     how: Literal["published", "resumed", "already"]
+    note: str | None = None
 
 
 class Series:
@@ -163,25 +166,28 @@ class Series:
     ) -> Published:
         """Publish the table as the next release, and write it to a file before it is confirmed."""
         target = None if out is None else output_path(Path(out))
+        read = _files(frame)
         if target is not None:
-            spare(target, [*self.files, *([Path(frame)] if isinstance(frame, str | os.PathLike) else [])])
+            spare(target, [*self.files, *read])
             keep_out(target, self.vault)
         with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
             stage("reading")
-            job = self._job(vault, frame, columns, where)
+            job = read_job(vault, self.schema, frame, columns, where)
             last = next(reversed(vault.releases()), None)
             if last is not None and last.state == PENDING:
                 return self._resume(vault, last, job, target, dry_run=dry_run)
-            if last is not None and last.state == CONFIRMED and not again and job.is_that_of(last):
+            if last is not None and not again and job.is_that_of(last) and self._stands(vault, last):
                 release, draft = self._stored(vault, last, job)
                 if target is not None and not dry_run:
                     deliver(draft, target)
+                if not dry_run:
+                    remove_drafts(vault, keep=last.release)
                 return Published(release, "already")
             refuse_if_behind(vault, target)
             stage("grouping")
-            prepared, telling = self._prepare(vault, job)
+            prepared, telling = self._prepare(vault, job, self.guarantee)
             self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage)
-            return Published(prepared.release, "published")
+            return Published(prepared.release, "published", note=all_new(telling.events))
 
     def _carry_out(
         self,
@@ -247,11 +253,7 @@ class Series:
     ) -> Published:
         """Finish a pending release with the bytes that were prepared."""
         if not job.is_that_of(row):
-            raise PendingError(
-                f"release {row.release} is pending: it was begun, and nobody knows whether it left the building",
-                hint="Publish its snapshot again to finish it, or give it up (it stays told) with "
-                f"reveil history --abandon {row.release}.",
-            )
+            raise pending(row)
         release, draft = self._stored(vault, row, job)
         if not dry_run:
             with undisturbed():
@@ -263,47 +265,29 @@ class Series:
         draft = find_copy(vault, row)
         return replace(Release.read(draft), native=job.snapshot.native), draft
 
-    def _prepare(self, vault: Vault, job: Job) -> tuple[Prepared, Telling]:
+    def _prepare(self, vault: Vault, job: Job, guarantee: Guarantee) -> tuple[Prepared, Telling]:
         """Remember, compare, group."""
         codes = encode(job.snapshot)
-        telling = Telling.of(vault, job, codes, self.guarantee)
-        rng = np.random.default_rng(vault.key.stream(self._settings(vault)["seed"], telling.memory.release))
-        prepared = self.guarantee.prepare(
-            job.snapshot, self.method, rng, series=self.name, memory=telling.memory, codes=codes
+        telling = Telling.of(vault, job, codes, guarantee)
+        rows = vault.releases()
+        previous = rows[-1].manifest_digest if rows else None
+        # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
+        about = json.dumps(job.request, sort_keys=True)
+        seed = vault.key.stream(self._settings(vault)["seed"], telling.memory.release, job.digest, about)
+        prepared = guarantee.prepare(
+            job.snapshot,
+            self.method,
+            np.random.default_rng(seed),
+            series=self.name,
+            memory=telling.memory,
+            codes=codes,
         )
-        last = next(reversed(vault.releases()), None)
-        prepared.release.manifest["series_id"] = vault.series_id
-        prepared.release.manifest["previous"] = None if last is None else last.manifest_digest
+        manifest = prepared.release.manifest
+        manifest["series_id"], manifest["previous"] = vault.series_id, previous
+        adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
+        if adopted and guarantee.remembers:
+            qualify(manifest, adopted)
         return prepared, telling
-
-    def _job(self, vault: Vault, frame: Any, columns: Iterable[str] | None, where: str | None) -> Job:
-        """Read the snapshot as the series reads it: known types, the asked for part, in an order of its own."""
-        snapshot = read_snapshot(frame, with_known_types(self.schema, vault.attributes()))
-        snapshot = settled(snapshot, vault.attributes())
-        request: dict[str, Any] = {"columns": None, "where": None}
-        if where is not None:
-            expression = parse(where)
-            secret = [name for name in expression.columns() if name in self.schema.sensitive]
-            if secret:
-                raise ConfigError(
-                    f"who is published must not depend on the sensitive column {secret[0]!r}: absence would tell it",
-                    column=secret[0],
-                    hint="Use quasi columns only.",
-                )
-            chosen = matches(expression, snapshot.frame, snapshot.schema)
-            snapshot = replace(snapshot, frame=snapshot.frame.filter(chosen))
-            if not snapshot.frame.height:
-                raise DataError("no record satisfies the expression", hint="A release needs at least one record.")
-            request["where"] = where
-        if columns is not None:
-            wanted = tuple(dict.fromkeys(columns))
-            check_columns(wanted, self.schema)
-            kept = [c for c in self.schema.columns if c.name in wanted or c.role is Role.PERSON]
-            names = [name for name in snapshot.frame.columns if name in {c.name for c in kept}]
-            schema = Schema.of(kept, self.schema.null_values)
-            snapshot = replace(snapshot, frame=snapshot.frame.select(names), schema=schema)
-            request["columns"] = sorted(wanted)
-        return Job.of(vault, snapshot, request)
 
     # What was published
 
@@ -312,7 +296,7 @@ class Series:
         if not self.vault.exists():
             return []
         with self._opened() as vault:
-            return [_line(row) for row in vault.releases()]
+            return [line(row) for row in vault.releases()]
 
     def abandon(self, release: int) -> None:
         """Give a pending release up. It counts as told: the file may have left the building."""
@@ -353,8 +337,9 @@ class Series:
     def forget(self, person: object, tombstone: bool = False) -> bool:  # noqa: FBT001, FBT002
         """Erase a person from the vault, archive included; False if the vault does not know them.
 
-        The next release treats them as gone. Should they come back, they are new and their bound starts again, unless
-        a ``tombstone`` (pseudonym and signatures, nothing else) is kept.
+        The next release treats them as gone. Should they come back, they are new: their bound starts again, and with
+        it that of everybody who ever shared a group with them. A ``tombstone`` (pseudonym and signatures, nothing
+        else) prevents both; keep one where a return is possible.
         """
         if self.schema.person is None:
             raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
@@ -372,10 +357,24 @@ class Series:
 
         Returns what was found: how many persons were recognised, and whose groups cannot be kept.
         """
+        _files(frame, release)
         with alone(self.vault), self._opened(create=True) as vault:
-            return adopt(vault, self._job(vault, frame, None, None), release, self.guarantee, self._settings(vault))
+            last = next(reversed(vault.releases()), None)
+            if last is not None and last.state == PENDING:
+                raise pending(last)
+            job = read_job(vault, self.schema, frame)
+
+            def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
+                return self._prepare(vault, job, guarantee)
+
+            return adopt(vault, job, release, self.guarantee, self._settings(vault), remade)
 
     # Inside
+
+    def _stands(self, vault: Vault, row: ReleaseRow) -> bool:
+        """Return whether a release is out, and made as it would be made today: its promise may have changed since."""
+        now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
+        return row.state == CONFIRMED and same_making(vault.setting("config") or {}, now)
 
     def _settings(self, vault: Vault) -> dict[str, Any]:
         """Return what the vault remembers of the config with the next release."""
@@ -401,17 +400,9 @@ class Series:
             yield vault
 
 
-def _line(row: ReleaseRow) -> dict[str, Any]:
-    """Return one release as a history shows it."""
-    facts = row.facts
-    counts = ("persons", "inserted", "deleted", "updated", "returned", "counterfeits", "withheld")
-    return {
-        "release": row.release,
-        "created": row.created,
-        "state": row.state,
-        **{key: facts.get(key) for key in counts},
-        "fewest_counterfeits": facts.get("fewest_counterfeits"),
-        "guarantee": facts.get("guarantee"),
-        "digest": row.digest,
-        "path": row.path,
-    }
+def _files(*given: object) -> list[Path]:
+    """Return those of the arguments that are files, which must be there: a vault is not made for a mistyped name."""
+    paths = [Path(one) for one in given if isinstance(one, str | os.PathLike)]
+    for path in paths:
+        check_path(path)
+    return paths

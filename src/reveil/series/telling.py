@@ -147,7 +147,11 @@ class Telling:
             signatures=new,
             told=pairs,
             replaces=replaces,
-            settings={**settings, **({KIND: self.job.persons} if follows else {})},
+            settings={
+                **settings,
+                "declared": self.lasting.declared.tolist(),
+                **({KIND: self.job.persons} if follows else {}),
+            },
             placements=placements,
             signed=sensitive if told is not None else None,
         )
@@ -172,7 +176,7 @@ def _memory(vault: Vault, recall: Recall, lasting: Lasting, happened: Events | N
         no = np.zeros(size, np.bool_)
         empty = Sets(np.zeros(1, np.int64), none)
         texts = pl.Series([], dtype=pl.String)
-        return Memory(number, np.full(size, -1, np.int32), texts, none, 0, no, no, empty, none, none)
+        return Memory(number, np.full(size, -1, np.int32), texts, none, none, 0, no, no, empty, none, none)
     signatures = recall.told["signature"].to_numpy()
     members = vault.signature_members(signatures)
     lists = members["members"]
@@ -187,6 +191,7 @@ def _memory(vault: Vault, recall: Recall, lasting: Lasting, happened: Events | N
         values=lasting.codes[sensitive],
         texts=texts_of(vault, sensitive, lasting),
         known=np.concatenate([known, np.arange(seen, seen + more)]).astype(np.int32),
+        declared=lasting.declared,
         seen=seen,
         present=recall.present,
         changed=happened.differs.get(sensitive, np.zeros(size, np.bool_)),

@@ -2,8 +2,10 @@
 
 Theorem. Let w be a table and O an output of :func:`form_groups` for it. For a signature S of O (one pool's bucket, or
 an old bucket), let w' be w with the values of the persons in that bucket renamed by a permutation of S. Then
-P(O | w') = P(O | w). So, when every assignment of values of the domain to persons is equally likely beforehand, each of
-the at least m values of S is equally likely for everyone in it, for somebody who knows this code and all but the dice.
+P(O | w') = P(O | w). Over a series, everybody is renamed who has the signature S, in all the releases at once, and the
+same holds for each release given those before it. So, when every assignment of values of the domain to persons is
+equally likely beforehand, each of the at least m values of S is equally likely for everyone in it, for somebody who
+knows this code and all but the dice.
 
 Proof, by the places where values matter.
 

@@ -99,8 +99,10 @@ def exhausted(
 
     They rest, whatever their value is now: who is held back is decided by what was told alone.
     """
-    told = np.bincount(block_records, weights=sets.sizes[block_sets], minlength=size)
+    possible = np.isin(sets.members, domain)
+    sizes = np.bincount(sets.of_member[possible], minlength=len(sets))
+    told = np.bincount(block_records, weights=sizes[block_sets], minlength=size)
     known = len(domain) - told < m
-    known[told == 0] = False
+    known[~np.isin(np.arange(size), block_records)] = False
     known[block_records[sets.sizes[block_sets] < m]] = True
     return known

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 
 
 def delete_person(connection: Connection, high: int, low: int, *, tombstone: bool) -> bool:
-    """Delete a person's rows, and values that are nobody's any more, inside a transaction. False if unknown."""
+    """Delete a person's rows, and values that are nobody's any more, inside a transaction. False if unknown.
+
+    Values in signatures stay: they were published. So do declared ones. Otherwise the set of possible values would
+    shrink with an erasure, and the erasure show in what is published next.
+    """
     settings.refuse_pending(connection)
     person = one(connection, "SELECT person FROM persons WHERE high = ? AND low = ?", [high, low])
     if person is None:
@@ -39,8 +43,6 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
     else:
         connection.execute("DELETE FROM told WHERE person = ?", [person])
         connection.execute("DELETE FROM persons WHERE person = ?", [person])
-        # A signature that was told to this person alone would keep the values it is made of.
-        connection.execute("DELETE FROM signatures WHERE signature NOT IN (SELECT signature FROM told)")
     _purge_dictionary(connection, numbers)
     settings.put(connection, settings.ERASING, value=True)
     return True
@@ -49,9 +51,10 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
 def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:
     members = texts("code", columns(connection, "SELECT members FROM signatures")["members"])
     told = members.str.split(",").explode().drop_nulls().cast(pl.Int32).unique().to_frame()
+    declared = pl.DataFrame({"code": settings.get(connection, settings.DECLARED) or []}, schema={"code": pl.Int32})
     signed = settings.get(connection, settings.SIGNED)
     for name, number in numbers.items():
-        kept = told if name == signed else told.clear()
+        kept = pl.concat([told, declared]).unique() if name == signed else told.clear()
         with lent(connection, kept=kept):
             connection.execute(
                 f"DELETE FROM dictionary WHERE attribute = {number} AND code NOT IN "  # noqa: S608 -- numbers only

@@ -96,9 +96,13 @@ class Key:
         numbers = np.frombuffer(b"".join(digests), dtype=">i8").reshape(-1, SIZE // 8)
         return numbers[:, 0].astype(np.int64), numbers[:, 1].astype(np.int64)
 
-    def stream(self, seed: int, release: int) -> int:
-        """Return the seed of a release's generator: 256 bits that nobody without the key can know."""
-        return int.from_bytes(self._other("reveil release", str(seed), str(release)))
+    def stream(self, seed: int, release: int, *about: str) -> int:
+        """Return the seed of a release's generator: 256 bits that nobody without the key can know.
+
+        ``about`` says what the release is made of, so that two different tables never share their dice, even where a
+        restored vault gives both the same number.
+        """
+        return int.from_bytes(self._other("reveil release", str(seed), str(release), *about))
 
     def check(self) -> str:
         """Return what tells this key from another without telling the key."""

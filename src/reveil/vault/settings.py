@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 HEAD, SEED, SERIES, CHECK = "head", "seed", "series_id", "key_check"
 NEXT_PERSON, NEXT_SIGNATURE = "next_person", "next_signature"
 SIGNED = "signed"
+DECLARED = "declared"  # the caller's: codes of the signed attribute that an erasure leaves alone
 ERASING = "erasing"
 OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING})
 

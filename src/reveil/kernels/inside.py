@@ -1,0 +1,49 @@
+"""Is any point of a k-d tree inside a box? Asked of many boxes, and answered by the first point found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reveil.kernels import kernel
+
+
+@kernel
+def any_inside(points, order, start, end, child, node_lo, node_hi, lo, hi, out):
+    """Set ``out[b]`` where a point lies inside the box lo[b]..hi[b]; the tree is that of ``ranges.build``."""
+    width = points.shape[1]
+    stack = np.empty(128, np.int64)
+    for b in range(lo.shape[0]):
+        found = False
+        stack[0] = 0
+        top = 1
+        while top > 0 and not found:
+            top -= 1
+            node = stack[top]
+            apart, within = False, True
+            for a in range(width):
+                if node_hi[node, a] < lo[b, a] or node_lo[node, a] > hi[b, a]:
+                    apart = True
+                    break
+                if node_lo[node, a] < lo[b, a] or node_hi[node, a] > hi[b, a]:
+                    within = False
+            if apart:
+                continue
+            if within:
+                found = True
+                break
+            if child[node] > 0:
+                stack[top] = child[node]
+                stack[top + 1] = child[node] + 1
+                top += 2
+                continue
+            for i in range(start[node], end[node]):
+                inside = True
+                for a in range(width):
+                    code = points[order[i], a]
+                    if code < lo[b, a] or code > hi[b, a]:
+                        inside = False
+                        break
+                if inside:
+                    found = True
+                    break
+        out[b] = found

@@ -1,0 +1,62 @@
+"""How a release is shown: as a line of the history, and as the reason why nothing else is published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reveil.errors import PendingError
+from reveil.events import Event
+
+if TYPE_CHECKING:
+    from reveil.events import Events
+    from reveil.vault import ReleaseRow
+
+
+def pending(row: ReleaseRow) -> PendingError:
+    """Return the refusal to go on while a release is pending."""
+    return PendingError(
+        f"release {row.release} is pending: it was begun, and nobody knows whether it left the building",
+        hint="Publish its snapshot again to finish it, or give it up (it stays told) with "
+        f"reveil history --abandon {row.release}.",
+    )
+
+
+def all_new(events: Events | None) -> str | None:
+    """Return a word of warning when nobody of the last release is in this one."""
+    if events is None or not events.deleted or events.count(Event.UNCHANGED) or events.count(Event.UPDATE):
+        return None
+    return (
+        f"none of the {events.deleted:,} persons of the last release is in this table; if that is not so, their ids "
+        "are written in another way now, and everybody was told twice"
+    )
+
+
+def qualify(manifest: dict[str, Any], adopted: list[int]) -> None:
+    """Say in a manifest that some releases of the series were adopted: what they told is not bounded by anything here.
+
+    They were not made blindly either, so the series is not blind.
+    """
+    which = f"release {adopted[0]}" if len(adopted) == 1 else "releases " + ", ".join(str(n) for n in adopted)
+    manifest["adopted"] = adopted
+    manifest["claim"] += f" What {which} told, adopted from elsewhere, is not covered."
+    manifest["assumes"].append(
+        "Nobody who was held back since an adoption tells on those who were in a group with them."
+    )
+    if manifest["guarantee"].get("grade") == "blind":
+        manifest["guarantee"]["grade"] = "counted"
+
+
+def line(row: ReleaseRow) -> dict[str, Any]:
+    """Return one release as a history shows it."""
+    facts = row.facts
+    counts = ("persons", "inserted", "deleted", "updated", "returned", "counterfeits", "withheld")
+    return {
+        "release": row.release,
+        "created": row.created,
+        "state": row.state,
+        **{key: facts.get(key) for key in counts},
+        "fewest_counterfeits": facts.get("fewest_counterfeits"),
+        "guarantee": facts.get("guarantee"),
+        "digest": row.digest,
+        "path": row.path,
+    }

@@ -1,0 +1,131 @@
+"""Erasure through the series: no byte is left in the vault, and the next release treats the person as gone."""
+
+import polars as pl
+import pytest
+
+import reveil as rv
+from reveil.errors import DataError
+from tests.series.cases import command, config, contents, private, series, signatures, snapshot, tables, written
+from tests.vault.cases import in_bytes
+
+TOWN = "lighthouse of the northernmost island"
+
+
+@pytest.fixture(autouse=True)
+def _no_key_from_outside(monkeypatch):
+    monkeypatch.delenv("REVEIL_KEY", raising=False)
+
+
+def with_hermit(*arguments):
+    """The usual snapshot, in which p5 lives where nobody else does."""
+    towns = pl.when(pl.col("pid") == 5).then(pl.lit(TOWN)).otherwise("town")
+    return snapshot(*arguments).with_columns(town=towns)
+
+
+def pseudonym(own, person):
+    with own._opened() as vault:
+        high, low = vault.key.pseudonyms(pl.Series([str(person)]))
+    return int(high[0]), int(low[0])
+
+
+def others(frame):
+    return frame.filter(pl.col("pid") != 5)
+
+
+@pytest.mark.parametrize("tombstone", [False, True])
+def test_a_forgotten_person_is_in_no_file_of_the_vault(tmp_path, tombstone):
+    own = series(tmp_path)
+    first = own.publish(with_hermit())
+    told = signatures(first, own.placements(1, with_hermit()))
+    own.publish(with_hermit(0, 41))
+    number = pseudonym(own, 5)
+    assert in_bytes(own.vault, TOWN, *number) == [TOWN, *number]
+    assert own.forget("5", tombstone=tombstone)
+    assert in_bytes(own.vault, TOWN, *number) == (list(number) if tombstone else [])
+    assert private(own.vault)
+    assert own.placements(1, with_hermit().filter(pl.col("pid") == 5)).is_empty()
+    assert len(own.placements(1, with_hermit())) == 39, "of all others they are kept"
+    # Gone like anybody who left; nobody else loses their signature.
+    later = own.publish(others(with_hermit(0, 44)))
+    assert {**signatures(later, own.placements(3, snapshot())), 5: told[5]} == told
+    assert own.history()[2]["deleted"] == 0, "the vault no longer knows that they were there"
+    # Back again: new, or with the signature they had.
+    back = own.publish(with_hermit(0, 44))
+    row = own.history()[3]
+    assert (row["inserted"], row["returned"]) == ((0, 1) if tombstone else (1, 0))
+    if tombstone:
+        assert signatures(back, own.placements(4, snapshot()))[5] == told[5]
+
+
+def test_unknown_persons_and_what_is_no_person(tmp_path):
+    own = series(tmp_path)
+    own.publish(snapshot())
+    before = contents(own.vault)
+    assert not own.forget(777)
+    assert not own.forget("007x")
+    for wrong in (None, [5], {"pid": 5}, object(), b"5", True):
+        with pytest.raises(DataError, match="identity"):
+            own.forget(wrong)
+    assert contents(own.vault) == before
+    assert own.forget(5.0), "as a table of floats would have it"
+
+
+def test_the_last_release_can_be_had_again_where_it_was_written(tmp_path):
+    own = series(tmp_path)
+    own.publish_to(tmp_path / "r1.csv", with_hermit())
+    bytes_ = (tmp_path / "r1.csv").read_bytes()
+    own.forget(5)
+    done = own.publish_to(tmp_path / "again.csv", with_hermit())
+    assert done.how == "already"
+    assert (tmp_path / "again.csv").read_bytes() == bytes_
+    assert in_bytes(own.vault, TOWN) == []
+    (tmp_path / "r1.csv").unlink()
+    with pytest.raises(rv.VaultError, match="no copy") as caught:
+        own.publish(with_hermit())
+    assert "--again" in caught.value.hint
+    assert own.publish(with_hermit(), again=True).manifest["release"] == 2
+    assert own.history()[1]["inserted"] == 1
+
+
+def test_persons_with_other_identities(tmp_path):
+    own = series(tmp_path)
+    names = pl.Series([f"Ada {n}" if n % 2 else f"Zoë {n}" for n in range(40)])
+    own.publish(snapshot().with_columns(pid=names))
+    assert own.forget("Zoe\u0308 4"), "however the letters are composed"
+    assert own.forget("Ada 5")
+    assert not own.forget("Ada 5")
+    days = rv.Series.open(tmp_path / "days", own.schema, own.guarantee)
+    days.publish(snapshot().with_columns(pid=pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 2, 9), eager=True)))
+    assert days.forget("2020-01-05")
+
+
+def test_forgetting_in_a_series_of_static_releases(tmp_path):
+    own = series(tmp_path, rv.Static(k=3))
+    own.publish(with_hermit())
+    number = pseudonym(own, 5)
+    assert own.forget(5)
+    assert in_bytes(own.vault, TOWN, *number) == []
+
+
+def test_on_the_command_line(tmp_path):
+    path = config(tmp_path)
+    raw = tmp_path / "raw.csv"
+    with_hermit().write_csv(raw)
+    done = command("forget", "5", "-c", path)
+    assert done.returncode == 2
+    assert "no vault" in done.stderr
+    assert not (tmp_path / "ward.vault").exists()
+    own = rv.Series.load(path)
+    own.publish(raw)
+    done = command("forget", "777", "-c", path)
+    assert done.returncode == 2
+    done = command("forget", "5", "-c", path)
+    assert done.returncode == 0
+    assert "forgotten" in done.stderr
+    assert in_bytes(own.vault, TOWN) == []
+    done = command("forget", "6", "-c", path, "--tombstone")
+    assert done.returncode == 0
+    assert "tombstone" in done.stderr
+    assert len(tables(own.vault)["persons"]) == 39
+    own.publish(written(tmp_path, "next.csv", 6, 50))
+    assert own.history()[1]["returned"] == 1
