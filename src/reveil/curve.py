@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reveil.kernels import curve
+from reveil.threads import each
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
@@ -28,5 +29,6 @@ def along_curve(codes: Codes) -> npt.NDArray[np.int64]:
         grid = attribute.positions / attribute.positions[-1] * (2**bits - 1)
         points[:, a] = grid.astype(np.uint64)[attribute.codes]
     keys = np.empty(codes.n, np.uint64)
-    curve.hilbert(points, bits, keys)
+    half = codes.n // 2
+    each(lambda part: curve.hilbert(points[part], bits, keys[part]), [slice(half), slice(half, codes.n)])
     return np.argsort(keys, kind="stable")

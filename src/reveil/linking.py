@@ -54,7 +54,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class _Boxes:
+class Boxes:
     """The distinct boxes: the one of each class, their hulls, and the exact test for what hulls cannot say."""
 
     of_class: CodeArray
@@ -87,7 +87,7 @@ def place(release: Release, codes: Codes, values: pl.Series | pl.DataFrame) -> P
     if not len(told) or not codes.n:
         return Placed(groups, np.zeros(codes.n, np.bool_))
     known = tuple(a for a in codes.quasi if a.name in release.cells)
-    boxes = _boxes(release, known)
+    boxes = boxes_of(release, known)
     room = int(told.max()) + 1
     # Slots: (group, value); doors: (box, value), which lead to the slots of the groups that have the box.
     slot_key, slot_rows = np.unique(value_groups.astype(np.int64) * room + told, return_counts=True)
@@ -140,7 +140,7 @@ def _numbered(records: pl.DataFrame, published: pl.DataFrame, n: int) -> tuple[I
     return numbers[0], numbers[1]
 
 
-def _boxes(release: Release, known: tuple[Attribute, ...]) -> _Boxes:
+def boxes_of(release: Release, known: tuple[Attribute, ...]) -> Boxes:
     """Find the classes that admit the same codes, and the hulls of what they admit."""
     admitted = [_admitted(release.cells[a.name], a) for a in known]
     n_classes = int(release.classes.max(initial=-1)) + 1
@@ -157,7 +157,7 @@ def _boxes(release: Release, known: tuple[Attribute, ...]) -> _Boxes:
         hi[:, i] = np.where(null, own.codes, own.hi[cells])
         if null.any() or own.members is not None:
             exact.append((i, own, cells))
-    return _Boxes(of_class, lo, hi, tuple(exact))
+    return Boxes(of_class, lo, hi, tuple(exact))
 
 
 def _admitted(cells: Cells, attribute: Attribute) -> Admitted:
@@ -187,7 +187,7 @@ def _alike(admitted: Admitted) -> CodeArray:
     return classes_of(parts, len(lists))[0]
 
 
-def _doors_of(points: CodeArray, boxes: _Boxes, door_box: IntArray, door_value: CodeArray) -> tuple[IntArray, IntArray]:
+def _doors_of(points: CodeArray, boxes: Boxes, door_box: IntArray, door_value: CodeArray) -> tuple[IntArray, IntArray]:
     """Return all pairs of a type and a door whose box holds it; the value is one more attribute of both."""
     lo, hi = (
         np.ascontiguousarray(np.column_stack([hull[door_box], door_value]), np.int32) for hull in (boxes.lo, boxes.hi)
@@ -196,7 +196,7 @@ def _doors_of(points: CodeArray, boxes: _Boxes, door_box: IntArray, door_value: 
     counts = np.zeros(len(lo) + 1, np.int64)
     ranges.search(points, *tree, lo, hi, counts, np.zeros(0, np.int64))
     found: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for start, end in _portions(np.cumsum(counts)):
+    for start, end in portions(np.cumsum(counts)):
         indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
         type_ = np.zeros(int(indptr[-1]), np.int64)
         if len(type_):
@@ -207,7 +207,7 @@ def _doors_of(points: CodeArray, boxes: _Boxes, door_box: IntArray, door_value: 
     return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
 
 
-def _portions(sums: IntArray) -> Iterator[tuple[int, int]]:
+def portions(sums: IntArray) -> Iterator[tuple[int, int]]:
     """Cut a list of counts, given as sums from the start, into portions of bounded size; one count may exceed it."""
     start, last = 0, len(sums) - 1
     while start < last:

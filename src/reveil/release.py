@@ -280,16 +280,18 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[st
     described = {column["name"]: column for column in manifest["columns"] if column.get("table") != "sensitive"}
     if list(described) != table.columns:
         raise ValueError("the columns of this table are not those of its manifest")
-    distinct: dict[str, tuple[Form, pl.Series, CodeArray]] = {}
-    values = {}
-    for name, column in described.items():
-        form, dtype, cells = Form(column["form"]), dtype_named(column["type"]), table[name]
+
+    def read(name: str) -> tuple[Form, pl.Series, CodeArray | None]:
+        form, dtype, cells = Form(described[name]["form"]), dtype_named(described[name]["type"]), table[name]
         if form is Form.VALUE:
-            values[name] = _read_values(cells, dtype)
-            continue
-        each = cells.unique(maintain_order=True)
-        typed = from_text(each, form, dtype) if each.dtype == pl.String else each
-        distinct[name] = (form, typed, places_in(cells, each))
+            return form, _read_values(cells, dtype), None
+        different = cells.unique(maintain_order=True)
+        typed = from_text(different, form, dtype) if different.dtype == pl.String else different
+        return form, typed, places_in(cells, different)
+
+    columns_read = dict(zip(described, each(read, described), strict=True))
+    values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
+    distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
     classes, first = classes_of([index for _, _, index in distinct.values()], table.height)
     cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
     columns = tuple(name for name in described if described[name]["role"] != GROUP)

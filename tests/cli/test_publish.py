@@ -129,11 +129,11 @@ def test_a_dry_run_measures_and_writes_nothing(folder):
 
 
 def test_the_demo_spares_a_config_that_is_not_its_own(folder):
-    (folder / "reveil.toml").write_text("# mine\n")
+    (folder / "naive.toml").write_text("# mine\n")
     before = files(folder)
     done = reveil("demo", "--out", folder)
     assert done.returncode == 2
-    assert (folder / "reveil.toml").read_text() == "# mine\n"
+    assert (folder / "naive.toml").read_text() == "# mine\n"
     assert files(folder) == before
 
 

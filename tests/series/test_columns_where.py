@@ -116,3 +116,18 @@ def test_without_a_series_there_are_no_parts(tmp_path):
     done = command("publish", raw, "-c", path, "-o", tmp_path / "o.csv", "--where", "age < 50")
     assert done.returncode == 2
     assert "vault" in done.stderr
+
+
+@pytest.mark.parametrize("part", [[], ["--columns", "age,disease"], ["--where", "age >= 30"]])
+def test_verify_knows_which_part_was_asked_for(tmp_path, part):
+    frame = pl.DataFrame(
+        {"pid": range(40), "age": range(20, 60), "town": ["Ash", "Elm"] * 20, "disease": list("abcdefgh") * 5}
+    )
+    frame.write_csv(tmp_path / "raw.csv")
+    (tmp_path / "reveil.toml").write_text(
+        '[series]\nvault = "v"\n[columns]\npid = "person"\nage = "quasi"\ntown = "quasi"\ndisease = "sensitive"\n'
+        '[guarantee]\nkind = "tau-safety"\nm = 2\n'
+    )
+    config = ["-c", tmp_path / "reveil.toml"]
+    assert command("publish", tmp_path / "raw.csv", *config, "-o", tmp_path / "out.csv", *part).returncode == 0
+    assert command("verify", tmp_path / "out.csv", tmp_path / "raw.csv", *config).returncode == 0

@@ -160,9 +160,11 @@ class SignatureGuarantee(Guarantee):
                 counterfeits=rows.counterfeits(),
             )
         )
-        told = pl.DataFrame(
-            {"record": groups.record, "members": groups.sets.texts().gather(groups.signature[groups.group])}
-        ).filter(pl.col("record") >= 0)
+        # Who keeps a signature was told it before.
+        stays = np.append(now.usable >= 0, True)  # the last one stands for counterfeits
+        new = np.flatnonzero(~stays[groups.record])
+        texts = groups.sets.texts().gather(groups.signature[groups.group[new]])
+        told = pl.DataFrame({"record": groups.record[new], "members": texts})
         facts = {"fewest_counterfeits": groups.fewest}
         return Prepared(release, rows.record, codes, MUniqueness(self.m), told, facts, replaces=self.last_only)
 

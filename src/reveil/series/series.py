@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +30,7 @@ from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.reading import read_job
 from reveil.series.telling import Job, Telling, placements_of
 from reveil.signature_rule import check_signatures
-from reveil.snapshot import to_native
+from reveil.snapshot import Snapshot, to_native
 from reveil.snapshot.csv_file import check_path
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
@@ -309,6 +309,14 @@ class Series:
                 )
             vault.abandon(release)
             remove_drafts(vault)
+
+    def part_of(self, frame: Any, manifest: Mapping[str, Any]) -> Snapshot:
+        """Return the part of a snapshot that was asked for when a release was made of it."""
+        with self._opened() as vault:
+            own = manifest.get("series_id") == vault.series_id
+            rows = {row.release: row.request for row in vault.releases()} if own else {}
+            request = rows.get(manifest.get("release") or 0, {})
+            return read_job(vault, self.schema, frame, request.get("columns"), request.get("where")).snapshot
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""

@@ -57,7 +57,9 @@ class Job:
         kind = vault.setting(KIND)
         texts = identities(frame[person], kind, file=snapshot.origin)
         high, low = vault.key.pseudonyms(texts)
-        order = np.lexsort((low, high))
+        order = np.argsort(high, kind="stable")
+        if (np.diff(high[order]) == 0).any():  # 64 equal bits: one time in a thousand million million
+            order = np.lexsort((low, high))
         snapshot, high, low = in_order(snapshot, order), high[order], low[order]
         digest = digest_of_snapshot(snapshot.frame, names, high, low)
         return cls(snapshot, dict(request), high, low, digest, kind or kind_of(texts))

@@ -1,0 +1,51 @@
+"""Critical absence: a value is gone, and so are only some who could have had it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from reveil.adversary.attacks.base import Attack, Findings, joined
+from reveil.adversary.cells import pair_of, pairs_of, places_of, runs_of, spread
+from reveil.adversary.rest import of_rest
+
+if TYPE_CHECKING:
+    from reveil.adversary.cells import Pair
+    from reveil.adversary.evidence import Evidence
+    from reveil.statistics import BoolArray
+
+
+class Absence(Attack):
+    """A value of a group that is in none of the groups of those who stayed with their value.
+
+    Then it belonged to somebody who left, or whose value changed. Read the other way round in time: a value that was
+    nowhere before belongs to somebody who came, or changed.
+    """
+
+    name: ClassVar[str] = "absence"
+
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+        """Return findings about the rest of groups that lost, or gained, a value."""
+        runs = runs_of(evidence)
+        parts, groups = [], 0
+        for number, other in pairs_of(evidence):
+            pair = pair_of(evidence, runs, number, other)
+            lost = _lost(pair, max(len(evidence.values), 1))
+            groups += int(lost.sum())
+            parts.append(of_rest(evidence, pair, lost))
+        return joined(parts, {"groups_with_an_absent_value": groups})
+
+
+def _lost(pair: Pair, domain: int) -> BoolArray:
+    """Return the groups with members who stayed, and with a value that no group of these has."""
+    view, other = pair.view, pair.other
+    row, place = spread(other.indptr, pair.into)
+    at, found = places_of(view, pair.group[row], other.codes[place], domain)
+    kept = np.zeros(len(view.counts), np.bool_)
+    kept[at[found]] = True
+    owners = np.repeat(np.arange(view.n_groups), np.diff(view.indptr))
+    stayed, lost = np.zeros(view.n_groups, np.bool_), np.zeros(view.n_groups, np.bool_)
+    stayed[pair.group] = True
+    lost[owners[~kept]] = True
+    return stayed & lost & (pair.rest > 0)

@@ -1,0 +1,100 @@
+"""What an attack is, and what it may claim.
+
+An attack reads :class:`~reveil.adversary.evidence.Evidence` and says of some persons how strongly a value may be
+believed of them. What it calls exact is the share of all the worlds that agree with the releases it names, taken as
+equally likely; an estimate may come with a lower limit, and without one it proves nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence
+    from reveil.statistics import BoolArray, CodeArray, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+BITS = 63  # releases that a mask can name
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What an attack says about persons; a person may occur several times, with different values or releases.
+
+    ``person`` and ``value`` are places in the evidence's persons and values, ``belief`` is how strongly the value may
+    be believed, ``exact`` whether that is the exact share of worlds. Bit t of ``release_mask`` is set where release t
+    was needed (of more than 63 releases, the last 63 are numbered). ``lower``: a lower limit of the belief that holds
+    for all findings of the attack together with 99 %; NaN where there is none. ``at`` is the release in which the
+    person has the value; None or -1: the first of those needed that has the person.
+    """
+
+    person: CodeArray
+    belief: FloatArray
+    value: CodeArray
+    exact: BoolArray
+    release_mask: IntArray
+    summary: dict[str, Any] = field(default_factory=dict)
+    lower: FloatArray | None = None
+    at: CodeArray | None = None
+
+    @classmethod
+    def nothing(cls, summary: dict[str, Any] | None = None) -> Findings:
+        """Say nothing about anybody."""
+        codes, flags = np.zeros(0, np.int32), np.zeros(0, np.bool_)
+        return cls(codes, np.zeros(0), codes, flags, np.zeros(0, np.int64), summary or {})
+
+    @property
+    def proven(self) -> FloatArray:
+        """What is certain not to be less: an exact belief, a lower limit, or nothing."""
+        limits = np.full(len(self.belief), np.nan) if self.lower is None else self.lower
+        proven: FloatArray = np.where(self.exact, self.belief, np.nan_to_num(limits))
+        return proven
+
+
+class Attack(ABC):
+    """One way to read more out of releases than they should tell.
+
+    ``about`` says what is believed: a person's ``value`` in a release, whether they ``ever`` had it, or that it lies
+    in a ``range`` of similar ones. The bound of a series is about the first, unless its guarantee says otherwise.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[Literal["value", "ever", "range"]] = "value"
+
+    @abstractmethod
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
+        """Attack. The generator is the only source of chance."""
+
+
+def mask_of(evidence: Evidence, *numbers: int) -> int:
+    """Return a mask with the bits of these releases."""
+    first = max(len(evidence.views) - BITS, 0)
+    return sum(1 << (number - first) for number in set(numbers) if number >= first)
+
+
+def joined(parts: list[Findings], summary: dict[str, Any] | None = None) -> Findings:
+    """Put findings together."""
+    parts = [part for part in parts if len(part.person)]
+    if not parts:
+        return Findings.nothing(summary)
+    lower = at = None
+    if any(part.lower is not None for part in parts):
+        lower = np.concatenate([np.full(len(p.person), np.nan) if p.lower is None else p.lower for p in parts])
+    if any(part.at is not None for part in parts):
+        at = np.concatenate([np.full(len(p.person), -1, np.int32) if p.at is None else p.at for p in parts])
+    return Findings(
+        np.concatenate([part.person for part in parts]),
+        np.concatenate([part.belief for part in parts]),
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.exact for part in parts]),
+        np.concatenate([part.release_mask for part in parts]),
+        summary or {},
+        lower,
+        at,
+    )

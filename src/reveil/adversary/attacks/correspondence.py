@@ -1,0 +1,55 @@
+"""Correspondence: rows of two releases that must, or cannot, be of the same record (forward, cross, backward)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from reveil.adversary.attacks.base import Attack, Findings, joined
+from reveil.adversary.cells import Pair, count_of, pair_of, pairs_of, runs_of, spread
+from reveil.adversary.rest import of_rest
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence
+    from reveil.statistics import IntArray
+
+
+class Correspondence(Attack):
+    """Rows of a group that cannot be a person's because the other release has no row for them.
+
+    *Forward* and *cross*: a person was in a group of each of two releases with one value; of the rows of each group
+    only as many per value can be theirs as the other group has. What is excluded is *cracked*; the summary has the
+    fewest rows that remain. *Backward*: a person came later; the rows of their group that belong to those who were
+    there before are not theirs. The values of those who stayed are the business of the intersection.
+    """
+
+    name: ClassVar[str] = "correspondence"
+
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+        """Return findings of the backward attack; cracked rows are in the summary."""
+        runs = runs_of(evidence)
+        domain = max(len(evidence.values), 1)
+        parts: list[Findings] = []
+        summary: dict[str, Any] = {"forward_cracked": 0, "cross_cracked": 0, "fewest_rows_left": None}
+        for number, other in pairs_of(evidence):
+            pair = pair_of(evidence, runs, number, other)
+            if len(pair.group):
+                left = _common(pair, domain)
+                key = "forward_cracked" if number < other else "cross_cracked"
+                summary[key] = max(summary[key], int((pair.view.sizes[pair.group] - left).max()))
+                fewest = int(left.min())
+                before = summary["fewest_rows_left"]
+                summary["fewest_rows_left"] = fewest if before is None else min(before, fewest)
+            told = np.zeros(pair.view.n_groups, np.bool_)
+            told[pair.group] = True
+            parts.append(of_rest(evidence, pair, told & (pair.rest > 0)))
+        return joined(parts, summary)
+
+
+def _common(pair: Pair, domain: int) -> IntArray:
+    """Return how many rows the two groups of each pair have in common, value by value."""
+    row, place = spread(pair.view.indptr, pair.group)
+    others = count_of(pair.other, pair.into[row], pair.view.codes[place], domain)
+    common = np.minimum(pair.view.counts[place], others)
+    return np.bincount(row, common, len(pair.group)).astype(np.int64)

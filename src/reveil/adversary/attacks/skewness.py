@@ -1,0 +1,46 @@
+"""Skewness: a group whose values are spread otherwise than the table's tells something about its members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from reveil.adversary.attacks.base import Attack, Findings, joined
+from reveil.adversary.shares import believed, most_of, shares_of
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence
+
+
+class Skewness(Attack):
+    """Belief in the value that gains most over its share of the whole table.
+
+    The summary has the distance of the groups' distributions from the table's: half the sum of the differences, so
+    that 0 is no difference and 1 nothing in common.
+    """
+
+    name: ClassVar[str] = "skewness"
+
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+        """Return one finding for each person and release."""
+        parts, farthest, mean, gain = [], 0.0, [], 0.0
+        for view in evidence.views:
+            if not len(view.codes):
+                continue
+            table = np.bincount(view.codes, view.counts, len(evidence.values)) / max(int(view.counts.sum()), 1)
+            shares = shares_of(view)
+            owners = np.repeat(np.arange(view.n_groups), np.diff(view.indptr))
+            share = view.counts / np.maximum(view.sizes[owners], 1)
+            base = table[view.codes]
+            # What a group lacks, others have too much of: half the sum is the sum of what it has too much.
+            away = np.bincount(owners, np.maximum(share - base, 0), view.n_groups)
+            farthest = max(farthest, float(away.max(initial=0.0)))
+            mean.append(float(np.average(away, weights=view.sizes)))
+            gain = max(gain, float((share / base).max(initial=0.0)))
+            _, place = most_of(view.indptr, share - base, np.arange(len(share), dtype=np.int32))
+            best, value = np.zeros(view.n_groups), np.full(view.n_groups, -1, np.int32)
+            told = place >= 0
+            best[told], value[told] = shares.each[place[told]], view.codes[place[told]]
+            parts.append(believed(evidence, view, None, best, value))
+        return joined(parts, {"distance_max": farthest, "distance_mean_per_release": mean, "largest_ratio": gain})

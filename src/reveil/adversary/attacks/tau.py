@@ -1,0 +1,118 @@
+"""The tau-attack: what people can have, chained along their lives and through the groups they share with others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from reveil.adversary.attacks.base import BITS, Attack, Findings
+from reveil.adversary.chains import Possible, agreeing, narrowed
+from reveil.adversary.counting import HOW, Beliefs, believed
+from reveil.adversary.settled import settle
+from reveil.adversary.slots import Slots, slots_of
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence
+    from reveil.statistics import BoolArray, IntArray
+
+
+class Tau(Attack):
+    """Sets of possible values, chained along the event list to a fix-point, then shares of worlds.
+
+    A person's values in a release are those of the groups that may hold them. Whoever is known not to have changed
+    has the same value before and after, whoever is known to have changed has another; and inside a group a value stays
+    possible for a person only while all the others can still have their rows, counterfeits being rows that may stay
+    without a person. Both is repeated until nothing changes. A set with one value is certain.
+
+    The worlds are those that obey the rule which the manifests declare: with tau-safety, and with m-invariance while
+    nobody returns or changes, a person's signatures are equal or share nothing. Where all groups have each value
+    equally often, that alone gives the beliefs (:mod:`reveil.adversary.settled`). Where the releases contradict their
+    own rule it is dropped, and the summary says so. A world is who is in which group with which value.
+    :mod:`reveil.adversary.counting` says how beliefs are found, and which of them are exact.
+    Source: thesis 000, chapter 4.
+    """
+
+    name: ClassVar[str] = "tau"
+
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
+        """Chain, match, and count."""
+        laid = slots_of(evidence, candidates=False)
+        if laid.rule == "apart" and laid.balanced.all() and (laid.distinct > 1).all():
+            kept = _kept_apart(evidence, laid)
+            if kept is not None:
+                return kept
+            slots, rule = replace(slots_of(evidence), rule="none"), "broken"
+            alive = np.ones(len(slots.groups), np.bool_)
+        else:
+            slots = slots_of(evidence)
+            rule = slots.rule
+            alive, broken = agreeing(slots)
+            if broken.any():
+                slots, rule = replace(slots, rule="none"), "broken"
+                alive = np.ones(len(slots.groups), np.bool_)
+        possible = narrowed(slots, alive)
+        found = believed(slots, possible, rng)
+        return findings(evidence, slots, possible, found, {"rule": rule})
+
+
+def _kept_apart(evidence: Evidence, slots: Slots) -> Findings | None:
+    """Return what renaming proves, None if the releases contradict their rule."""
+    signatures = settle(evidence, slots)
+    if signatures.broken.any():
+        return None
+    told = np.flatnonzero(signatures.many > 0)
+    settled = signatures.settled[told]
+    belief = 1 / signatures.least[told]
+    value = slots.codes[slots.rows[signatures.group[told]]]
+    summary: dict[str, Any] = {
+        "rule": slots.rule,
+        "certain": int((settled & (belief >= 1)).sum()),
+        "found": {how: int(many) for how, many in (("symmetry", settled.sum()), ("at most", (~settled).sum())) if many},
+        "contradictory": 0,
+        "rounds": 0,
+    }
+    lower = np.where(settled, belief, np.nan)
+    release = slots.release[told]
+    return Findings(slots.person[told], belief, value, settled, _bits(evidence, release), summary, lower, release)
+
+
+def findings(evidence: Evidence, slots: Slots, possible: Possible, found: Beliefs, summary: dict[str, Any]) -> Findings:
+    """Return what was found about each person in each release, and how it was found."""
+    told = np.flatnonzero((found.how > 0) & ~found.impossible)
+    bits = _bits(evidence, slots.release)
+    lives = np.zeros(len(evidence.persons), np.int64)
+    np.bitwise_or.at(lives, slots.person, bits)
+    methods = np.bincount(found.how[told], minlength=len(HOW))
+    certain = told[found.exact[told] & (found.belief[told] >= 1)]
+    summary = {
+        **summary,
+        "certain": len(np.unique(slots.person[certain])),
+        "found": {HOW[i]: int(methods[i]) for i in range(1, len(HOW)) if methods[i]},
+        "contradictory": int(found.impossible.sum()),
+        "rounds": possible.rounds,
+    }
+    return Findings(
+        slots.person[told],
+        found.belief[told],
+        found.value[told],
+        found.exact[told],
+        np.where(_alone(possible, found), bits, lives[slots.person])[told],
+        summary,
+        found.lower[told],
+        slots.release[told],
+    )
+
+
+def _alone(possible: Possible, found: Beliefs) -> BoolArray:
+    """Return the slots of which the release tells by itself what was found; the rest comes from the whole life."""
+    alone: BoolArray = (possible.masks == possible.first).all(axis=1)
+    return alone & ~np.isin(found.how, [HOW.index("counted"), HOW.index("drawn")])
+
+
+def _bits(evidence: Evidence, release: np.typing.NDArray[np.int32]) -> IntArray:
+    """Return a mask with the bit of each release."""
+    shift = release.astype(np.int64) - max(len(evidence.views) - BITS, 0)
+    bits: IntArray = np.where(shift >= 0, np.int64(1) << np.maximum(shift, 0), 0)
+    return bits

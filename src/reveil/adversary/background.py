@@ -1,0 +1,248 @@
+"""Background tables: who could be in a release, who is, what they have, and which row is which record.
+
+A population needs some of the quasi columns of the schema and, to follow people over time, their person column; other
+columns are ignored. Without a person column the rows are called by their numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import polars as pl
+
+from reveil.codes import Attribute, encode_quasi
+from reveil.errors import ConfigError, DataError, FileError
+from reveil.release import places_in
+from reveil.schema import Column, Role, Schema
+from reveil.snapshot import canonical_text, read_snapshot
+from reveil.snapshot.csv_file import check_path, read_csv
+from reveil.snapshot.frames import from_native
+from reveil.snapshot.parquet_file import read_parquet
+from reveil.snapshot.place import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reveil.statistics import BoolArray
+
+ROW, ID = "row", "id"
+
+
+class PopulationSchema(Schema):
+    """The columns that a table about people may have: those declared that say who they are, and any others."""
+
+    @classmethod
+    def like(cls, schema: Schema) -> PopulationSchema:
+        """Keep the columns that are looked at."""
+        looked_at = [column for column in schema.columns if column.role in (Role.PERSON, Role.QUASI)]
+        return cast("PopulationSchema", cls.of(looked_at, schema.null_values))
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column; one that is not looked at is an identifier, which is never read."""
+        known = {column.name: column for column in self.columns}
+        return known.get(name, Column(name, Role.IDENTIFIER))
+
+    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
+        """Raise unless the table has one of the quasi columns."""
+        if not set(self.quasi) & set(names):
+            raise DataError(
+                "none of the quasi columns is in this table",
+                file=file,
+                hint=("Does the file lack a header line, or is" if header_line else "Is")
+                + " it another table than the config is for?",
+            )
+
+
+@dataclass(frozen=True)
+class Table:
+    """People with known quasi values."""
+
+    ids: pl.Series = field(repr=False)
+    quasi: pl.DataFrame = field(repr=False)
+    schema: Schema = field(repr=False)
+
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The known quasi columns in codes."""
+        return tuple(encode_quasi(self.quasi[name], self.schema[name]) for name in self.quasi.columns)
+
+    def only(self, ids: pl.Series) -> Table:
+        """Keep the people with these ids."""
+        kept = self.ids.is_in(ids.implode())
+        return Table(self.ids.filter(kept), self.quasi.filter(kept), self.schema)
+
+
+@dataclass(frozen=True)
+class People:
+    """The background tables of an audit, one for each release."""
+
+    tables: tuple[Table, ...] = field(repr=False)
+    values: tuple[pl.DataFrame | None, ...] = field(repr=False)
+    truth_ids: tuple[pl.Series | None, ...] = field(repr=False)
+    attendance: bool  # whether the tables say who is in which release, not only who could be
+    types: dict[str, pl.DataType]
+    alone: bool  # one population for all releases
+    plain: tuple[str, ...] = ()
+
+    @property
+    def truth(self) -> bool:
+        """Whether the snapshots are given."""
+        return any(own is not None for own in self.values)
+
+    @cached_property
+    def restless(self) -> frozenset[str]:
+        """The plain columns in which somebody's cell is not always the same."""
+        tables = [
+            values.with_columns(ids.alias("\0id"))
+            for values, ids in zip(self.values, self.truth_ids, strict=True)
+            if values is not None and ids is not None
+        ]
+        plain = [name for name in tables[0].columns if name in self.plain] if tables else []
+        if not plain:
+            return frozenset()
+        many = pl.concat(tables).group_by("\0id").agg(pl.col(plain).n_unique()).select(pl.col(plain).max() > 1)
+        return frozenset(name for name in plain if many[name][0])
+
+    def present(self, known: str) -> tuple[Table, ...]:
+        """Return who is in each table, or with known="nothing" who could be."""
+        return self.tables if known == "nothing" or not self.alone else self._attending
+
+    @cached_property
+    def _attending(self) -> tuple[Table, ...]:
+        """One population for all: who was there when is told by the snapshots."""
+        return tuple(
+            table if ids is None else table.only(ids) for table, ids in zip(self.tables, self.truth_ids, strict=True)
+        )
+
+    def truth_of(self, number: int, ids: pl.Series, column: str) -> tuple[pl.Series, BoolArray] | None:
+        """Return the true values of some people and whether they are known."""
+        values, own = self.values[number], self.truth_ids[number]
+        if values is None or own is None:
+            return None
+        texts = canonical_text(values[column])
+        if own is ids or own.equals(ids):
+            return texts, np.ones(len(ids), np.bool_)
+        there = ids.is_in(own.implode()).to_numpy()
+        place = np.zeros(len(ids), np.int64)
+        place[there] = places_in(ids.filter(pl.Series(there)), own)
+        return texts.gather(place), there
+
+
+def read_people(releases: int, schema: Schema, population: object | None, truth: Sequence[object] | None) -> People:
+    """Read the background tables: a population, the snapshots, or both."""
+    if population is None and not truth:
+        raise ConfigError(
+            "an audit needs to know who is meant",
+            hint="Give a population (who could be in the releases, with their quasi values) or the snapshots as truth.",
+        )
+    snapshots = [read_snapshot(source, schema).frame for source in truth or ()]
+    if truth and len(snapshots) != releases:
+        raise ConfigError(
+            f"{releases} releases, but {len(snapshots)} snapshots",
+            hint="Give one snapshot for each release, in the same order.",
+        )
+    if truth and schema.person is None and (releases > 1 or population is not None):
+        raise ConfigError(
+            "without a person column nobody can be followed from one snapshot to the next",
+            hint='Declare the column that stays the same from release to release as "person".',
+        )
+    values = tuple(frame.select(*schema.sensitive, *schema.plain) for frame in snapshots) or (None,) * releases
+    looked_at = PopulationSchema.like(schema)
+    own = tuple(_table(frame, looked_at) for frame in snapshots)
+    types: dict[str, pl.DataType] = {}
+    for frame in snapshots[:1]:
+        types = {name: frame.schema[name] for name in (*schema.sensitive, *schema.plain)}
+    ids = tuple(table.ids for table in own) or (None,) * releases
+    if population is None:
+        return People(own, values, ids, attendance=True, types=types, alone=False, plain=schema.plain)
+    several = isinstance(population, list | tuple)
+    given: list[Any] = list(population) if isinstance(population, list | tuple) else [population]
+    if len(given) not in (1, releases):
+        raise ConfigError(
+            f"{releases} releases, but {len(given)} populations",
+            hint="Give one population for all releases, or one for each, in the same order.",
+        )
+    read = [_table(read_snapshot(source, looked_at).frame, looked_at) for source in given]
+    alone = len(read) == 1
+    if schema.person is not None and (truth or len(read) > 1) and any(_nameless(table) for table in read):
+        raise DataError(
+            f"a population has no column {schema.person!r}",
+            column=schema.person,
+            hint="Without it nobody can be found again in another table.",
+        )
+    tables = tuple(read) if len(read) == releases else tuple(read) * releases
+    attends = bool(truth) or (several and len(read) == releases) or releases == 1
+    return People(tables, values, ids, attendance=attends, types=types, alone=alone, plain=schema.plain)
+
+
+def read_placements(source: object, rows: int) -> pl.Series:
+    """Read which record is in which row; return the record of each row, null where none is named."""
+    frame, place = _any_table(source)
+    name = ID if ID in frame.columns else "person"
+    for wanted in (ROW, name):
+        if wanted not in frame.columns:
+            raise place.error(
+                f"this table of placements has no column {wanted if wanted == ROW else ID!r}",
+                column=wanted,
+                hint="Placements have two columns: row (counted from 0 in the published table) and id.",
+            )
+    number = frame[ROW].cast(pl.Int64, strict=False)
+    wrong = (number.is_null() | (number < 0) | (number >= rows) | number.is_duplicated()).arg_true()
+    if len(wrong):
+        raise place.error(
+            f"column {ROW!r} has a cell that is no row of the release, or one that was named before",
+            column=ROW,
+            row=int(wrong[0]),
+            hint=f"Rows are counted from 0 to {rows - 1:,}, in the order of the published table.",
+        )
+    ids = canonical_text(frame[name])
+    twice = (ids.is_duplicated() & ids.is_not_null()).arg_true()
+    if len(twice):
+        raise place.error(
+            "a record is in two rows", column=name, row=int(twice[0]), hint="A record has one row in a release."
+        )
+    named = pl.DataFrame({ROW: number, ID: ids})
+    return pl.DataFrame({ROW: np.arange(rows)}).join(named, on=ROW, how="left", maintain_order="left")[ID]
+
+
+def _table(frame: pl.DataFrame, schema: Schema) -> Table:
+    quasi = frame.select(name for name in schema.quasi if name in frame.columns)
+    if schema.person is not None and schema.person in frame.columns:
+        return Table(canonical_text(frame[schema.person]).alias(ID), quasi, schema)
+    return Table(pl.Series(ROW, np.arange(1, frame.height + 1)).cast(pl.String), quasi, schema)
+
+
+def _nameless(table: Table) -> bool:
+    return table.ids.name == ROW
+
+
+def _any_table(source: object) -> tuple[pl.DataFrame, Place]:
+    """Read a table whatever its columns are."""
+    if not isinstance(source, str | os.PathLike):
+        return from_native(source, _Anything())[0], Place("the placements")
+    path = Path(source)
+    check_path(path)
+    if path.suffix.lower() == ".csv":
+        table = read_csv(path)
+        return table.frame, Place(str(path), table.lines)
+    if path.suffix.lower() == ".parquet":
+        return read_parquet(path, lambda _: None), Place(str(path))
+    raise FileError("this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them.")
+
+
+class _Anything(Schema):
+    """Takes a table as it is."""
+
+    def __init__(self) -> None:
+        super().__init__(quasi=ROW)
+
+    def __getitem__(self, name: str) -> Column:
+        return Column(name, Role.QUASI)
+
+    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
+        """Raise nothing."""

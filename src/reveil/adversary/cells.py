@@ -1,0 +1,249 @@
+"""Runs, cells and what is left of a group: the integer reasoning that the attacks over several releases share.
+
+A *run* is a person over the releases in which their value is known to be the same. A *cell* is the persons whose runs
+were in the same groups of the same releases. Of a set of persons inside a group, counting gives bounds on how many of
+them have each value: at most the rows of that value that others need not have, at least the rows that nobody else
+can have. Where both bounds meet, the share is exact, because persons who were in the same groups are interchangeable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence, View
+    from reveil.statistics import BoolArray, CodeArray, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+UNSURE, ABSENT = -1, -2  # in a release with an unknown group; not in a release
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of all persons. ``of_view[t]`` is the run of each person present in view t.
+
+    ``where[t]`` is the group of each run in view t, UNSURE where it is not known, ABSENT where the run is not there.
+    """
+
+    person: CodeArray = field(repr=False)
+    of_view: tuple[CodeArray, ...] = field(repr=False)
+    where: tuple[CodeArray, ...] = field(repr=False)
+
+    @cached_property
+    def seen(self) -> CodeArray:
+        """In how many views the group of each run is known."""
+        seen = np.zeros(len(self.person), np.int32)
+        for groups in self.where:
+            seen += groups >= 0
+        return seen
+
+
+def runs_of(evidence: Evidence) -> Runs:
+    """Cut every person's attendance into runs of the same value."""
+    current = np.full(len(evidence.persons), -1, np.int32)
+    of_view, owners, used = [], [], 0
+    for view, changed in zip(evidence.views, evidence.changed, strict=True):
+        fresh = view.present[changed != 0]
+        current[fresh] = np.arange(used, used + len(fresh), dtype=np.int32)
+        used += len(fresh)
+        owners.append(fresh)
+        of_view.append(current[view.present])
+    where = []
+    for view, runs in zip(evidence.views, of_view, strict=True):
+        groups = np.full(used, ABSENT, np.int32)
+        groups[runs] = view.sure  # -1 is UNSURE
+        where.append(groups)
+    return Runs(np.concatenate(owners) if owners else current[:0], tuple(of_view), tuple(where))
+
+
+def count_of(view: View, groups: npt.NDArray[np.integer], codes: npt.NDArray[np.integer], domain: int) -> IntArray:
+    """Return how many rows of each group have the value beside it."""
+    place, found = places_of(view, groups, codes, domain)
+    return np.where(found, view.counts[place] if len(view.counts) else 0, 0).astype(np.int64)
+
+
+def places_of(
+    view: View, groups: npt.NDArray[np.integer], codes: npt.NDArray[np.integer], domain: int
+) -> tuple[IntArray, BoolArray]:
+    """Return where the counts of these groups and values stand, and whether they do."""
+    owners = np.repeat(np.arange(view.n_groups, dtype=np.int64), np.diff(view.indptr))
+    keys = owners * domain + view.codes
+    wanted = groups.astype(np.int64) * domain + codes
+    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    found: BoolArray = keys[place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+    return place, found
+
+
+def spread(indptr: IntArray, chosen: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
+    """List the places ``indptr[i]:indptr[i+1]`` of the chosen rows: which row of the choice, and which place."""
+    sizes = indptr[chosen + 1] - indptr[chosen]
+    row = np.repeat(np.arange(len(chosen)), sizes)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes - indptr[chosen], sizes)
+    return row, place
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """For sets of persons: the values they may have, and how many of the set have each at least and at most.
+
+    Set i has ``size[i]`` persons and the entries ``indptr[i]:indptr[i+1]`` of ``codes``, ``lo`` and ``hi``.
+    """
+
+    size: IntArray
+    indptr: IntArray
+    codes: CodeArray
+    lo: IntArray
+    hi: IntArray
+
+    @classmethod
+    def of(cls, sets: IntArray, codes: CodeArray, lo: IntArray, hi: IntArray, size: IntArray) -> Bounds:
+        """Make the bounds of entries (sorted by set) as tight as the other values make them; drop impossible values."""
+        hi = np.minimum(hi, size[sets])
+        kept = hi > 0
+        sets, codes, lo, hi = sets[kept], codes[kept], np.maximum(lo[kept], 0), hi[kept]
+        most = np.bincount(sets, hi, len(size)).astype(np.int64)
+        least = np.bincount(sets, np.minimum(lo, hi), len(size)).astype(np.int64)
+        lo, hi = (
+            np.maximum(lo, size[sets] - (most[sets] - hi)),
+            np.minimum(hi, size[sets] - (least[sets] - np.minimum(lo, hi))),
+        )
+        indptr = np.searchsorted(sets, np.arange(len(size) + 1)).astype(np.int64)
+        return cls(size, indptr, codes, lo, hi)
+
+    def best(self) -> tuple[BoolArray, CodeArray, FloatArray, FloatArray, BoolArray]:
+        """Return, for each set, whether anything is said, the value most to be believed, and how strongly.
+
+        That is an estimate, what is proven of it, and whether the two are the same. Sets whose bounds contradict each
+        other (the tables do not belong together) say nothing.
+        """
+        sets = np.repeat(np.arange(len(self.size)), np.diff(self.indptr))
+        wrong = np.zeros(len(self.size), np.bool_)
+        wrong[sets[self.lo > self.hi]] = True
+        total = np.bincount(sets, self.hi, len(self.size))
+        share = np.clip(self.hi / np.maximum(total[sets], 1), self.lo / self.size[sets], self.hi / self.size[sets])
+        order = np.lexsort((self.codes, -share, -self.lo, sets))
+        said = (np.diff(self.indptr) > 0) & ~wrong & (total >= self.size) & (self.size > 0)
+        first = order[self.indptr[:-1][said]]
+        value, belief = np.zeros(len(said), np.int32), np.zeros(len(said))
+        proven, exact = np.zeros(len(said)), np.zeros(len(said), np.bool_)
+        value[said], belief[said] = self.codes[first], share[first]
+        proven[said] = self.lo[first] / self.size[said]
+        exact[said] = self.lo[first] == self.hi[first]
+        return said, value, belief, proven, exact
+
+
+def cell_bounds(evidence: Evidence, runs: Runs, least: int = 2) -> tuple[IntArray, IntArray, Bounds]:
+    """Bound the values of the cells of runs that were in known groups of at least so many views.
+
+    Return the runs, the cell of each, and the bounds of the cells.
+    """
+    chosen = np.flatnonzero(runs.seen >= least)
+    cells = np.zeros(len(chosen), np.int64)
+    for view, groups in zip(evidence.views, runs.where, strict=True):
+        key = cells * (view.n_groups + 1) + np.maximum(groups[chosen], -1) + 1
+        _, cells = np.unique(key, return_inverse=True)
+    _, first, size = np.unique(cells, return_index=True, return_counts=True)
+    size = size.astype(np.int64)
+    domain = max(len(evidence.values), 1)
+    started = np.zeros(len(first), np.bool_)
+    sets, codes = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    lo, hi = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    for view, groups in zip(evidence.views, runs.where, strict=True):
+        group = groups[chosen[first]]
+        there = group >= 0
+        known = there[sets]
+        own = count_of(view, group[sets[known]], codes[known], domain)
+        others = (view.sizes[group[sets[known]]] - size[sets[known]]) if known.any() else own[:0]
+        hi[known] = np.minimum(hi[known], own)
+        lo[known] = np.maximum(lo[known], own - others)
+        kept = hi > 0
+        sets, codes, lo, hi = sets[kept], codes[kept], lo[kept], hi[kept]
+        new = np.flatnonzero(there & ~started)
+        row, place = spread(view.indptr, group[new])
+        rows = view.counts[place]
+        sets, codes = np.concatenate([sets, new[row]]), np.concatenate([codes, view.codes[place]])
+        lo = np.concatenate([lo, rows - (view.sizes[group[new]] - size[new])[row]])
+        hi = np.concatenate([hi, rows])
+        started |= there
+    order = np.lexsort((codes, sets))
+    return chosen, cells, Bounds.of(sets[order], codes[order], lo[order], hi[order], size)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two releases side by side: of each group of ``view``, who is in which group of ``other`` with the same value.
+
+    ``stays`` are the pairs (group, other group) and how many persons share them. The *rest* of a group are its known
+    persons who are not in the other release with that value; ``rest`` is how many they are, ``others`` how many of
+    its records may be anybody's. ``apart``: whether all of the rest are absent from the other release, with
+    whatever value.
+    """
+
+    view: View
+    other: View
+    group: IntArray
+    into: IntArray
+    stays: IntArray
+    rest: IntArray
+    others: IntArray
+    apart: BoolArray
+    persons: IntArray  # places in view.present of the rest
+
+    def bounds(self, domain: int) -> Bounds:
+        """Bound the values of the rest of each group by what those who stay can have."""
+        view, other = self.view, self.other
+        row, place = spread(other.indptr, self.into)
+        at, found = places_of(view, self.group[row], other.codes[place], domain)
+        row, place, at = row[found], place[found], at[found]
+        # Those who stay have the values of both groups, each at most as often as both have it.
+        many, own, theirs = self.stays[row], view.counts[at], other.counts[place]
+        hi = np.minimum(np.minimum(own, theirs), many)
+        total = np.bincount(row, hi, len(self.stays)).astype(np.int64)[row]
+        others = np.minimum(view.sizes[self.group[row]] - own, other.sizes[self.into[row]] - theirs)
+        lo = np.maximum(many - np.minimum(others, total - hi), 0)
+        most, least = np.zeros(len(view.counts), np.int64), np.zeros(len(view.counts), np.int64)
+        np.add.at(most, at, hi)
+        np.add.at(least, at, lo)
+        sets = np.repeat(np.arange(view.n_groups, dtype=np.int64), np.diff(view.indptr))
+        sure = view.counts - (view.fakes + self.others)[sets] - most
+        return Bounds.of(sets, view.codes, sure, view.counts - least, self.rest)
+
+
+def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int) -> Pair:
+    """Set one release beside another."""
+    view, other = evidence.views[number], evidence.views[with_]
+    group, place = view.sure, runs.where[with_][runs.of_view[number]]
+    inside = group >= 0
+    stays = inside & (place >= 0)
+    key, many = np.unique(group[stays].astype(np.int64) * max(other.n_groups, 1) + place[stays], return_counts=True)
+    rest = np.flatnonzero(inside & (place == ABSENT))
+    n_rest = np.bincount(group[rest], minlength=view.n_groups).astype(np.int64)
+    n_stay = np.bincount(group[stays], minlength=view.n_groups).astype(np.int64)
+    there = np.zeros(len(evidence.persons), np.bool_)
+    there[other.present] = True
+    apart = np.ones(view.n_groups, np.bool_)
+    apart[group[rest[there[view.present[rest]]]]] = False
+    return Pair(
+        view,
+        other,
+        key // max(other.n_groups, 1),
+        key % max(other.n_groups, 1),
+        many.astype(np.int64),
+        n_rest,
+        view.real - n_rest - n_stay,
+        apart,
+        rest,
+    )
+
+
+def pairs_of(evidence: Evidence, reach: int = 3) -> list[tuple[int, int]]:
+    """Return the releases to be set beside each other, both ways: near ones, and the first with the last."""
+    last = len(evidence.views) - 1
+    near = [(s, t) for s in range(last + 1) for t in range(last + 1) if 0 < abs(s - t) <= reach]
+    return near + [pair for pair in ((0, last), (last, 0)) if abs(pair[0] - pair[1]) > reach]

@@ -1,0 +1,243 @@
+"""What can everybody have? Sets of values, narrowed along lives and inside groups until nothing changes.
+
+Everything here only ever takes away what no world has: whatever is left over may still be impossible, but a set with
+one value is certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from reveil.adversary.matching import Network, matchable
+from reveil.adversary.slots import numbered
+from reveil.kernels import chains
+from reveil.release import classes_of
+
+if TYPE_CHECKING:
+    from reveil.adversary.slots import BitArray, Slots
+    from reveil.statistics import BoolArray, IntArray
+
+LARGEST = 10_000_000  # edges of persons with rows that are matched together
+ROUNDS = 50
+
+
+@dataclass(frozen=True, repr=False)
+class Possible:
+    """What is left: the values of each slot as bits, and which of its candidates may still be its group.
+
+    ``first`` are the values before anything was concluded from other releases or other persons. Slots that are
+    ``loose`` may be in no group, slots that are ``broken`` exclude themselves: what is known does not fit together.
+    ``skipped``: slots of parts that were too large to be matched.
+    """
+
+    masks: BitArray
+    first: BitArray
+    alive: BoolArray
+    loose: BoolArray
+    broken: BoolArray
+    skipped: BoolArray
+    rounds: int = 0
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many values are left for each slot."""
+        sizes: IntArray = np.bitwise_count(self.masks).sum(axis=1, dtype=np.int64)
+        return sizes
+
+
+def agreeing(slots: Slots) -> tuple[BoolArray, BoolArray]:
+    """Return the candidates that the rule of the manifests leaves, and the slots that it leaves none of."""
+    alive, broken = np.ones(len(slots.groups), np.bool_), np.zeros(slots.n, np.bool_)
+    if slots.rule == "none":
+        return alive, broken
+    own, order = slots.by_person
+    loose = _may_be_outside(slots, alive)
+    dirty = np.zeros(slots.n, np.bool_)
+    for _ in range(ROUNDS):
+        moved = chains.agree(
+            own,
+            order,
+            slots.indptr,
+            slots.groups,
+            slots.sets,
+            slots.before,
+            slots.kept,
+            loose,
+            slots.rule == "apart",
+            alive,
+            dirty,
+            broken,
+        )
+        if not moved:
+            break
+    return alive, broken
+
+
+def narrowed(slots: Slots, alive: BoolArray) -> Possible:
+    """Narrow everybody's values to a fix-point."""
+    masks = np.broadcast_to(slots.everything, (slots.n, len(slots.everything))).copy()
+    broken, skipped = np.zeros(slots.n, np.bool_), np.zeros(slots.n, np.bool_)
+    dirty, alive = np.ones(slots.n, np.bool_), alive.copy()
+    loose = _may_be_outside(slots, alive)
+    admitted = (slots.indptr, slots.groups, slots.sets, loose, alive, masks, dirty, broken)
+    chains.admit(*admitted)
+    left = Possible(masks, masks.copy(), alive, loose, broken, skipped)
+    rounds = 0
+    while rounds < ROUNDS:
+        rounds += 1
+        moved = chains.chain(slots.before, slots.changed, masks, dirty, broken) + chains.admit(*admitted)
+        for number in range(len(slots.slot_starts) - 1):
+            own = slice(slots.slot_starts[number], slots.slot_starts[number + 1])
+            if dirty[own].any():
+                moved += _match(slots, number, left, dirty)
+                dirty[own] = False
+        if not moved:
+            break
+    return replace(left, rounds=rounds)
+
+
+def _parts(slots: Slots, number: int, alive: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return the edges of a release that are left, their slots, and the part of each of its slots and of its groups.
+
+    Persons and groups are in one part if candidates connect them; slots without a candidate are in none (-1).
+    """
+    start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
+    first, groups = slots.group_starts[number], int(np.diff(slots.group_starts)[number])
+    edges = slots.indptr[start] + np.flatnonzero(alive[slots.indptr[start] : slots.indptr[end]])
+    slot = np.repeat(np.arange(end - start), np.diff(slots.indptr[start : end + 1]))[edges - slots.indptr[start]]
+    group = slots.groups[edges] - first
+    many = np.bincount(slot, minlength=end - start)
+    if (many <= 1).all():
+        of_group = np.arange(groups)
+    else:
+        several = many[slot] > 1
+        size = groups + int(end - start)
+        links = coo_array(
+            (np.ones(int(several.sum()), np.int8), (group[several], groups + slot[several])), shape=(size, size)
+        )
+        of_group = connected_components(links, directed=False)[1][:groups].astype(np.int64)
+    of_slot = np.full(end - start, -1, np.int64)
+    of_slot[slot] = of_group[group]
+    return edges, slot + start, of_slot, of_group
+
+
+def _outside(slots: Slots, number: int, of_slot: IntArray, of_group: IntArray) -> IntArray:
+    """Return how many persons of each part may be in no group."""
+    parts = int(of_group.max(initial=-1)) + 1
+    if slots.open[number]:
+        return np.full(parts, slots.unplaced[number], np.int64)
+    start, end = slots.group_starts[number], slots.group_starts[number + 1]
+    room = np.bincount(of_group, slots.room[start:end], parts).astype(np.int64)
+    # Everybody's groups are listed and all of them are full: who is too many in a part is in no group at all.
+    outside: IntArray = np.maximum(np.bincount(of_slot[of_slot >= 0], minlength=parts) - room, 0)
+    return outside
+
+
+def _may_be_outside(slots: Slots, alive: BoolArray) -> BoolArray:
+    """Return the slots that may be in no group."""
+    loose: BoolArray = np.diff(slots.indptr) == 0
+    for number in np.flatnonzero(slots.unplaced > 0):
+        start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
+        _, _, of_slot, of_group = _parts(slots, int(number), alive)
+        outside = np.append(_outside(slots, int(number), of_slot, of_group), 1)
+        loose[start:end] |= outside[of_slot] > 0
+    return loose
+
+
+@dataclass(frozen=True, repr=False)
+class _Edges:
+    """Persons with the groups that may hold them, the part of each edge, and what parts may leave outside.
+
+    The edges of a slot lie together.
+    """
+
+    edge: IntArray
+    slot: IntArray
+    group: IntArray
+    part: IntArray
+    outside: IntArray
+
+
+def _worth_a_look(slots: Slots, number: int, left: Possible, dirty: BoolArray) -> _Edges:
+    """Return the edges of the parts of a release in which a matching may exclude something.
+
+    Parts in which nothing has happened since they were last looked at are left alone, and so are groups whose members
+    are all known and may have every value: there everything is possible. So are parts that are too large.
+    """
+    edge, slot, of_slot, of_group = _parts(slots, number, left.alive)
+    start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
+    outside = _outside(slots, number, of_slot, of_group)
+    parts, part, group = len(outside), of_slot[slot - start], slots.groups[edge].astype(np.int64)
+    worth = (np.bincount(of_group, minlength=parts) > 1) | (outside > 0)
+    worth[part[(slots.sets[group] & ~left.masks[slot]).any(axis=1)]] = True
+    touched = np.zeros(parts, np.bool_)
+    touched[part[dirty[slot]]] = True
+    wanted = worth & touched
+    size = np.bincount(part, slots.distinct[group], parts) * wanted
+    order = np.argsort(size, kind="stable")
+    large = order[np.cumsum(size[order]) > LARGEST]
+    wanted[large] = False
+    left.skipped[start:end] |= np.isin(of_slot, large)
+    chosen = wanted[part]
+    return _Edges(edge[chosen], slot[chosen], group[chosen], part[chosen], outside)
+
+
+def _match(slots: Slots, number: int, left: Possible, dirty: BoolArray) -> int:
+    """Keep of one release what lies on a perfect matching of persons with rows; return by how much that is less."""
+    own = _worth_a_look(slots, number, left, dirty)
+    if not len(own.edge):
+        return 0
+    masks, slot, group = left.masks, own.slot, own.group
+    # Persons with one and the same candidate and the same possible values are of one kind, and one stands for all.
+    last = np.flatnonzero(np.diff(slot, append=-1))
+    many = np.repeat(np.diff(last, prepend=-1), np.diff(last, prepend=-1))
+    alone, apart = np.where(many == 1, group + 1, 0), np.where(many == 1, 0, slot + 1)
+    kind, example = classes_of([alone, apart, numbered(masks[slot])], len(slot))
+    stands = np.zeros(slots.n, np.bool_)
+    stands[slot[example]] = True
+    shown = np.flatnonzero(stands[slot])
+    sizes = slots.distinct[group[shown]]
+    edge = np.repeat(shown, sizes)
+    row = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - slots.rows[group[shown]], sizes)
+    word, bit = slots.codes[row] // 64, np.uint64(1) << (slots.codes[row] % 64).astype(np.uint64)
+    good = (masks[slot[edge], word] & bit) != 0
+    edge, row, word, bit = edge[good], row[good], word[good], bit[good]
+
+    rows, row_place = np.unique(row, return_inverse=True)
+    groups, group_place = np.unique(np.searchsorted(slots.rows, rows, side="right") - 1, return_inverse=True)
+    persons = np.bincount(kind[last], minlength=len(example)).astype(np.int64)
+    found = matchable(
+        Network(
+            persons,
+            own.part[example],
+            kind[edge].astype(np.int64),
+            row_place,
+            slots.counts[rows],
+            group_place,
+            slots.room[groups],
+            own.outside,
+        )
+    )
+    lies = found.edges
+    union = np.zeros((len(example), masks.shape[1]), np.uint64)
+    np.bitwise_or.at(union, (kind[edge[lies]], word[lies]), bit[lies])
+    reached = np.zeros(len(slot), np.bool_)
+    reached[edge[lies]] = True
+    # The only edge of somebody who is not shown is that of the one who stands for them.
+    reached |= (many == 1) & reached[example[kind]]
+
+    here, kind = slot[last], kind[last]
+    bad = ~found.possible[own.part[last]]
+    stays = found.outside[kind] | bad
+    after = np.where(stays[:, None], masks[here], masks[here] & union[kind])
+    moved = (after != masks[here]).any(axis=1).sum() + (~reached).sum() + (left.loose[here] & ~stays).sum()
+    masks[here] = after
+    left.alive[own.edge] = reached
+    left.loose[here] &= stays
+    left.broken[here] |= bad
+    return int(moved)

@@ -1,0 +1,353 @@
+"""What an adversary holds: the releases as they see them, the people they know, and what they know about them.
+
+Everything an attack may use is in :class:`Evidence`. It is made of published tables, their manifests, the schema, and
+the background tables that the caller hands over; nothing in it comes from a vault.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from reveil.adversary.background import People, read_people, read_placements
+from reveil.adversary.candidates import find_candidates, settle
+from reveil.errors import ConfigError, DataError
+from reveil.foreign import read_release
+from reveil.groups import Groups, groups_of
+from reveil.release import places_in
+from reveil.snapshot import canonical_text
+from reveil.statistics import Histogram
+from reveil.threads import each
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from reveil.release import Release
+    from reveil.schema import Schema
+    from reveil.statistics import BoolArray, CodeArray, IntArray
+
+    ChangeArray = npt.NDArray[np.int8]
+
+KNOWN = ("nothing", "presence", "events", "ids")
+
+
+@dataclass(frozen=True)
+class View:
+    """One release as the adversary sees it.
+
+    ``number`` is its place in the series, from 0. Groups are numbered from 0: group g has ``sizes[g]`` rows, of which
+    ``fakes[g]`` are counterfeits, and ``counts[indptr[g]:indptr[g+1]]`` rows of the values
+    ``codes[indptr[g]:indptr[g+1]]``. ``present`` are the persons known to be in the table (with known="nothing": who
+    could be); the i-th of them may be in the groups ``cand_groups[cand_indptr[i]:cand_indptr[i+1]]``. Nobody listed:
+    the person was not published, or fits more groups than are kept (``crowded``). ``fits`` is how many of those
+    present may be in each group. ``truth`` is the value code of each, -1 where it is not known.
+
+    ``row_groups`` and ``row_codes`` are those of the published rows; a release in two tables has no value in a row.
+    ``row_ids``: with placements, the record in each row, null where nobody says.
+    """
+
+    number: int
+    release: Release = field(repr=False)
+    sizes: IntArray
+    fakes: IntArray
+    indptr: IntArray
+    codes: CodeArray = field(repr=False)
+    counts: IntArray = field(repr=False)
+    present: CodeArray = field(repr=False)
+    cand_indptr: IntArray = field(repr=False)
+    cand_groups: CodeArray = field(repr=False)
+    fits: IntArray = field(repr=False)
+    crowded: BoolArray = field(repr=False)
+    truth: CodeArray | None = field(repr=False)
+    row_groups: CodeArray = field(repr=False)
+    row_codes: CodeArray | None = field(repr=False)
+    row_ids: pl.Series | None
+    kind: str
+    parameters: dict[str, Any]
+    all_published: bool
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.sizes)
+
+    @property
+    def real(self) -> IntArray:
+        """Rows per group that are records."""
+        real: IntArray = self.sizes - self.fakes
+        return real
+
+    def histogram(self, domain: int) -> Histogram:
+        """Return the values of the groups as statistics."""
+        return Histogram(self.indptr, self.codes, self.counts, domain)
+
+    @cached_property
+    def only(self) -> CodeArray:
+        """The one group in which each person may be, -1 where there are several or none."""
+        single = np.diff(self.cand_indptr) == 1
+        only = np.full(len(self.present), -1, np.int32)
+        only[single] = self.cand_groups[self.cand_indptr[:-1][single]]
+        return only
+
+    @cached_property
+    def closed(self) -> BoolArray:
+        """Groups whose persons can be in no other group."""
+        lone = np.bincount(self.only[self.only >= 0], minlength=self.n_groups)
+        closed: BoolArray = (lone == self.fits) & (self.fits >= self.real)
+        return closed
+
+    @cached_property
+    def settled(self) -> BoolArray:
+        """Groups of which it is known exactly who is in them: as many persons as records, and in no other group."""
+        settled: BoolArray = self.closed & (self.fits == self.real)
+        return settled
+
+    @cached_property
+    def sure(self) -> CodeArray:
+        """The group in which each person certainly is, -1 where that is not known."""
+        if self.all_published:
+            return self.only
+        full = np.append(self.fits == self.real, False)
+        return np.where(full[self.only], self.only, np.int32(-1)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the adversary knows.
+
+    ``values`` are the sensitive values as texts, null being a value. ``known`` is what they know of people:
+    ``nothing`` (who could be in the tables), ``presence`` (who is in which), ``events`` (also whether a value changed),
+    ``ids`` (also which rows are the same record). ``changed[t]`` has a number for each person present in view t: 0 the
+    value is that of their last attendance before, 1 it is another, -1 that is unknown or they were never there.
+    ``bound`` is what the series promises, None where it promises no number.
+    """
+
+    views: tuple[View, ...]
+    persons: pl.Series = field(repr=False)
+    values: pl.Series = field(repr=False)
+    known: str
+    changed: tuple[ChangeArray, ...] = field(repr=False)
+    bound: float | None
+    column: str = ""
+    schema: Schema | None = field(default=None, repr=False)
+    restless: frozenset[str] = frozenset()  # plain columns in which somebody changed, where the snapshots are given
+
+    @property
+    def kind(self) -> str:
+        """The guarantee of the last release that has one."""
+        kinds = [view.kind for view in self.views if view.kind != "unknown"]
+        return kinds[-1] if kinds else "unknown"
+
+
+def gather(
+    releases: Sequence[object],
+    schema: Schema,
+    population: object | None = None,
+    truth: Sequence[object] | None = None,
+    known: str | None = None,
+    placements: Sequence[object] | None = None,
+    *,
+    column: str | None = None,
+) -> Evidence:
+    """Gather what an adversary has.
+
+    ``releases`` are in the order of publication, releases or paths or frames of any tool; ``truth`` and ``placements``
+    have one table for each. ``population`` is one table for all releases or a list with one for each. ``column`` is
+    the sensitive column that is attacked, the first by default. Without ``known`` the adversary is the one that the
+    series' guarantee is against, as far as the tables given tell what that one knows.
+    """
+    if not releases:
+        raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
+    column = _sensitive(schema, column)
+    people = read_people(len(releases), schema, population, truth)
+    read = [_read(source, schema, people) for source in releases]
+    known = _known(known, read, people, placements)
+    ids = _placements(placements, read)
+    persons = pl.concat([own.ids for own in people.present(known)]).unique(maintain_order=True)
+    texts = [_values_of(release, column) for release in read]
+    told = [None if own is None else canonical_text(own[column]) for own in people.values]
+    values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
+    views = tuple(
+        each(
+            lambda number: _view(
+                number, read[number], values, texts[number], column, people, known, persons, ids[number]
+            ),
+            range(len(read)),
+        )
+    )
+    changed = _changes(views, len(persons), known)
+    return Evidence(views, persons, values, known, changed, bound_of(read), column, schema, people.restless)
+
+
+def bound_of(releases: Sequence[Release]) -> float | None:
+    """Return the belief that no one may exceed, by the releases' own manifests; None if they promise no number."""
+    promised = [promise for release in releases if (promise := _promise(release.manifest["guarantee"])) is not None]
+    return max(promised, default=None)
+
+
+def _promise(guarantee: dict[str, Any]) -> float | None:
+    kind = guarantee.get("kind")
+    key = {"m-invariance": "m", "tau-safety": "m", "global": "l", "worlds": "l"}.get(str(kind))
+    number = guarantee.get(key) if key is not None else None
+    if guarantee.get("grade") == "none" or guarantee.get("strict") is False:
+        return None
+    return 1 / number if isinstance(number, int | float) and number >= 1 else None
+
+
+def _sensitive(schema: Schema, column: str | None) -> str:
+    if not schema.sensitive:
+        raise ConfigError("no sensitive column is declared", hint='Declare what must not be linked as "sensitive".')
+    if column is not None and column not in schema.sensitive:
+        raise ConfigError(f"column {column!r} is not sensitive", hint=f"Sensitive: {', '.join(schema.sensitive)}.")
+    return schema.sensitive[0] if column is None else column
+
+
+def _read(source: object, schema: Schema, people: People) -> Release:
+    """Read a release; columns published as they are have the types that the snapshots give them."""
+    release = read_release(source, schema, types=people.types)
+    strange = [name for name in release.cells if name not in schema.quasi]
+    if strange:
+        raise DataError(
+            f"the release generalises column {strange[0]!r}, which the config does not call quasi",
+            column=strange[0],
+            hint="Use the config with which it was published.",
+        )
+    return release
+
+
+def _known(known: str | None, releases: Sequence[Release], people: People, placements: Sequence[object] | None) -> str:
+    if known is None:
+        kinds = {release.manifest["guarantee"].get("kind") for release in releases}
+        if placements:
+            return "ids"
+        if not people.attendance:
+            return "nothing"
+        return "events" if people.truth and kinds & {"m-invariance", "tau-safety"} else "presence"
+    if known not in KNOWN:
+        raise ConfigError(f"known must be one of {', '.join(KNOWN)}, not {known!r}")
+    if known == "events" and not people.truth:
+        raise ConfigError(
+            "whether a value changed cannot be known without the snapshots",
+            hint="Give them as truth, in the order of the releases, or ask for known = presence.",
+        )
+    if known == "ids" and not placements:
+        raise ConfigError(
+            "which row is whose record is not given",
+            hint="Give a table with the columns row and id for each release as placements.",
+        )
+    return known
+
+
+def _placements(placements: Sequence[object] | None, releases: Sequence[Release]) -> list[pl.Series | None]:
+    if not placements:
+        return [None] * len(releases)
+    if len(placements) != len(releases):
+        raise ConfigError(
+            f"{len(releases)} releases, but {len(placements)} tables of placements",
+            hint="Give one for each release, in the same order.",
+        )
+    return [read_placements(own, len(release.classes)) for own, release in zip(placements, releases, strict=True)]
+
+
+def _values_of(release: Release, column: str) -> pl.Series:
+    """Return the sensitive values that a release tells, as texts; none where it does not have the column."""
+    _, values = release.group_values()
+    if column not in values.columns:
+        return pl.Series(column, [], dtype=pl.String)
+    return canonical_text(values[column]).alias(column)
+
+
+def _view(
+    number: int,
+    release: Release,
+    values: pl.Series,
+    texts: pl.Series,
+    column: str,
+    people: People,
+    known: str,
+    persons: pl.Series,
+    row_ids: pl.Series | None,
+) -> View:
+    groups = groups_of(release)
+    n_groups = len(groups.numbers)
+    codes = places_in(texts, values)
+    told = groups.index
+    if release.batch is not None:
+        published, _ = release.group_values()
+        place = np.minimum(np.searchsorted(groups.numbers, published), max(n_groups - 1, 0))
+        if len(published) and (not n_groups or (groups.numbers[place] != published).any()):
+            raise DataError(
+                "the two tables of a release do not have the same groups",
+                hint="Audit a release as it was published.",
+            )
+        told = place.astype(np.int32)
+    histogram = Histogram.of(told[: len(codes)] if len(codes) else told[:0], codes, n_groups, max(len(values), 1))
+    own = people.present(known)[number]
+    found = find_candidates(release, groups, own.attributes, len(own.ids))
+    everybody, strangers, counted = _attendance(release, groups, len(own.ids), known)
+    found = replace(found, fits=found.fits + strangers)
+    if counted:
+        found = settle(found, groups.real, all_published=everybody)
+    truth = people.truth_of(number, own.ids, column)
+    return View(
+        number,
+        release,
+        groups.rows,
+        groups.fakes,
+        histogram.indptr,
+        histogram.codes,
+        histogram.counts,
+        places_in(own.ids, persons),
+        found.indptr,
+        found.groups,
+        found.fits,
+        found.crowded,
+        None if truth is None else _codes_of(truth, values),
+        groups.index,
+        codes if release.batch is None and len(codes) else None,
+        row_ids,
+        str(release.manifest["guarantee"].get("kind", "unknown")),
+        dict(release.manifest["guarantee"]),
+        everybody,
+    )
+
+
+def _attendance(release: Release, groups: Groups, persons: int, known: str) -> tuple[bool, int, bool]:
+    """Return whether everybody listed is published, how many rows may be others', and whether counting helps.
+
+    A list as long as the table, or longer, is taken for complete. A shorter one leaves strangers, as many as there
+    are rows unless the manifest says that nobody was left out.
+    """
+    manifest, total = release.manifest, int(groups.real.sum())
+    loose = int(manifest["counterfeits"]["total"]) - int(groups.fakes.sum()) + int(manifest["dirty"])
+    nobody_left_out = manifest["suppressed"] == 0 and manifest["withheld"] == 0
+    counted = known != "nothing" and not loose
+    everybody = counted and (persons == total or (persons < total and nobody_left_out))
+    strangers = total - persons if everybody else 0 if persons >= total else total
+    return everybody, strangers + loose, counted
+
+
+def _codes_of(truth: tuple[pl.Series, BoolArray], values: pl.Series) -> CodeArray:
+    texts, there = truth
+    return np.where(there, places_in(texts, values), -1).astype(np.int32)
+
+
+def _changes(views: tuple[View, ...], persons: int, known: str) -> tuple[ChangeArray, ...]:
+    """Return whether each person's value is that of their last attendance before."""
+    last = np.full(persons, -2, np.int32)  # never there; -1: there, with an unknown value
+    found = []
+    for view in views:
+        if view.truth is None or known not in ("events", "ids"):
+            found.append(np.full(len(view.present), -1, np.int8))
+            continue
+        before = last[view.present]
+        unknown = (before < 0) | (view.truth < 0)
+        found.append(np.where(unknown, -1, before != view.truth).astype(np.int8))
+        last[view.present] = view.truth
+    return tuple(found)

@@ -1,0 +1,82 @@
+"""Records that can be followed from release to release by their ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.adversary.attacks.base import Findings, joined, mask_of
+from reveil.release import places_in
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence
+    from reveil.statistics import CodeArray, IntArray
+
+ELSEWHERE = -2  # not in this release
+
+
+def followed(evidence: Evidence) -> Findings:
+    """Match persons with the records that were in their groups, and were absent when they were, in every release.
+
+    Persons and records with the same groups in all releases, and with the same changes as far as these are known, form
+    a cell: any of its persons may have any of its records, and if there are as many of both, nothing else. Then the
+    share of the records with a value is exact.
+    """
+    views = evidence.views
+    if any(view.row_ids is None or view.row_codes is None for view in views):
+        return Findings.nothing()
+    ids = pl.concat([view.row_ids.drop_nulls() for view in views if view.row_ids is not None]).unique()
+    persons = np.full((len(views), len(evidence.persons)), ELSEWHERE, np.int64)
+    records = np.full((len(views), len(ids)), ELSEWHERE, np.int64)
+    values = np.full((len(views), len(ids)), -1, np.int32)
+    for view, changed in zip(views, evidence.changed, strict=True):
+        persons[view.number, view.present] = np.where(view.sure >= 0, view.sure * 4 + changed + 1, -1)
+        if view.row_ids is None or view.row_codes is None:
+            continue
+        known = view.row_ids.is_not_null().to_numpy()
+        place = places_in(view.row_ids.drop_nulls(), ids)
+        records[view.number, place] = view.row_groups[known].astype(np.int64) * 4
+        values[view.number, place] = view.row_codes[known]
+    if (persons == -1).all(axis=0).all():
+        return Findings.nothing()
+    # With what is known of changes: a record shows its own.
+    told = any((changed >= 0).any() for changed in evidence.changed)
+    last = np.full(len(ids), -1, np.int32)
+    for t in range(len(views)):
+        here = records[t] >= 0
+        change = np.where(last < 0, 0, 1 + (last != values[t])) if told else np.zeros(len(ids), np.int64)
+        records[t] += np.where(here, change, 0)
+        last = np.where(here, values[t], last)
+    return _shares(evidence, persons, records, values)
+
+
+def _shares(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:
+    sure = np.flatnonzero((persons != -1).all(axis=0) & (persons >= 0).any(axis=0))
+    cells = np.zeros(len(sure) + records.shape[1], np.int64)
+    for own, others in zip(persons, records, strict=True):
+        key = np.concatenate([own[sure], others]) + 3
+        _, cells = np.unique(cells * (int(key.max(initial=0)) + 1) + key, return_inverse=True)
+    n_cells = int(cells.max(initial=-1)) + 1
+    mine, theirs = cells[: len(sure)], cells[len(sure) :]
+    people, many = np.bincount(mine, minlength=n_cells), np.bincount(theirs, minlength=n_cells)
+    domain = max(len(evidence.values), 1)
+    parts = []
+    mask = mask_of(evidence, *range(len(evidence.views)))
+    for view in evidence.views:
+        here = records[view.number] >= 0
+        keys, counts = np.unique(theirs[here] * domain + values[view.number][here], return_counts=True)
+        owner = keys // domain
+        order = np.lexsort((keys, -counts, owner))
+        first = order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
+        best, value = np.zeros(n_cells), np.full(n_cells, -1, np.int32)
+        best[owner[first]] = counts[first] / many[owner[first]]
+        value[owner[first]] = keys[first] % domain
+        told = value[mine] >= 0
+        cell, who = mine[told], sure[told].astype(np.int32)
+        exact = (people[cell] == many[cell]) | ((best[cell] >= 1) & (people[cell] <= many[cell]))
+        at = np.full(len(who), view.number, np.int32)
+        masks = np.full(len(who), mask, np.int64)
+        parts.append(Findings(who, best[cell], value[cell], exact, masks, at=at))
+    return joined(parts)

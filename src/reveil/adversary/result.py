@@ -1,0 +1,363 @@
+"""The verdict: what all the attacks together say about each person, and whether the series keeps its word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reveil.adversary.attacks.base import BITS, Attack, Findings
+from reveil.adversary.shares import believed, shares_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from reveil.adversary.evidence import Evidence, View
+    from reveil.statistics import BoolArray, CodeArray, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+FORMAT = 1
+TOLERANCE = 1e-9
+LIMITS = (0.5, 0.2)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    ``persons``: for each person of whom anything is believed, the highest belief, the value, the attack, the releases
+    it needed (counted from 1), whether the number is exact, whether the value is right (null without truth), and the
+    highest belief that is proven of the person, by whichever attack. ``certain`` are all the values that can be read
+    off, with the release in which the person has them (a person may have several, at different times). ``summary``
+    counts persons, ``attacks`` has the same per attack, ``releases`` per release; ``held`` is whether nothing proven
+    exceeds the bound of the series and the threshold.
+    """
+
+    persons: pl.DataFrame = field(repr=False)
+    certain: pl.DataFrame = field(repr=False)
+    summary: dict[str, Any]
+    attacks: dict[str, dict[str, Any]] = field(repr=False)
+    releases: list[dict[str, Any]] = field(repr=False)
+    known: str
+    sentence: str
+    column: str = ""
+
+    def __repr__(self) -> str:
+        """Say the sentence: names and values stay out of logs."""
+        return f"<Audit: {self.sentence}>"
+
+    @property
+    def held(self) -> bool:
+        """Whether the series' own bound and the threshold are kept."""
+        return bool(self.summary["held"])
+
+    @cached_property
+    def breaches(self) -> pl.DataFrame:
+        """The persons above the bound; without one, those who are more likely than not to be known."""
+        bound = self.summary["bound"]
+        limit = (LIMITS[0] if bound is None else bound) + TOLERANCE
+        return self.persons.filter(pl.col("proven") > limit)
+
+    def to_json(self, *, everybody: bool = False) -> dict[str, Any]:
+        """Return what is written as JSON: the persons above the bound, or everybody."""
+        shown = self.persons if everybody else self.breaches
+        return {
+            "format": FORMAT,
+            "releases": self.releases,
+            "known": self.known,
+            "attacks": self.attacks,
+            "persons": shown.drop("proven").to_dicts(),
+            "certain": self.certain.to_dicts(),
+            "summary": self.summary,
+            "sentence": self.sentence,
+        }
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The best finding of each of some persons, with what is needed to compare it with others."""
+
+    person: CodeArray
+    belief: FloatArray
+    proven: FloatArray
+    value: CodeArray
+    exact: BoolArray
+    mask: IntArray
+    at: CodeArray
+    attack: CodeArray
+    ever: BoolArray
+
+    def at_places(self, places: IntArray) -> _Best:
+        """Keep some of the findings."""
+        return _Best(*(getattr(self, name)[places] for name in self.__dataclass_fields__))
+
+
+def judge(
+    evidence: Evidence, findings: Mapping[str, tuple[Attack, Findings]], threshold: float | None, *, named: bool
+) -> Audit:
+    """Bring the findings of all attacks together.
+
+    An attack that says something else than the guarantee bounds (a value was theirs at some time, or lies in a range)
+    is reported and not judged; unless it was ``named`` by the caller and no promise of the series is in the way.
+    """
+    bounded = {name for name, (attack, _) in findings.items() if _bounded(attack, evidence.kind)}
+    promise = evidence.bound if bounded else None
+    bound = min((limit for limit in (promise, threshold) if limit is not None), default=None)
+    told: dict[str, dict[str, Any]] = {}
+    parts, facts = [], []
+    for number, (name, (attack, found)) in enumerate(findings.items()):
+        judged = name in bounded or (named and promise is None)
+        whole = _whole(found, number, ever=attack.about == "ever")
+        best = _dated(evidence, _first(whole, bound, len(evidence.persons)))
+        right = _right(evidence, best)
+        told[name] = {"about": attack.about, "judged": judged, **_counts(best, right, bound), **found.summary}
+        if judged:
+            parts.append(best)
+        if attack.about == "value":
+            facts.append(whole.at_places(np.flatnonzero(found.exact & (found.belief >= 1 - TOLERANCE))))
+    best = _first(_concatenated(parts), bound, len(evidence.persons))
+    right = _right(evidence, best)
+    breaks = bound is not None and bool((best.proven > bound + TOLERANCE).any())
+    # Without a promise that is about these attacks there is nothing to break.
+    summary = {
+        "persons": len(evidence.persons),
+        **_counts(best, right, bound),
+        "bound": bound,
+        "held": not breaks,
+        "baseline": _baseline(evidence, bound),
+    }
+    persons = _frame(evidence, best, right, list(findings))
+    persons = persons.sort("proven", "belief", "person", descending=[True, True, False])
+    sentence = _sentence(evidence, persons, summary)
+    certain = _facts(evidence, _dated(evidence, _concatenated(facts)), list(findings))
+    return Audit(persons, certain, summary, told, _releases(evidence, best), evidence.known, sentence, evidence.column)
+
+
+def _bounded(attack: Attack, kind: str) -> bool:
+    """Return whether the bound of a guarantee is about what an attack believes."""
+    return attack.about == "value" or (attack.about == "ever" and kind == "global")
+
+
+def merged(results: Sequence[Audit]) -> Audit:
+    """Put the audits of several sensitive columns together: per person the column with the highest belief."""
+    first = results[0]
+    if len(results) == 1:
+        return first
+    columns = [own.column for own in results]
+    frames = [
+        own.persons.with_columns(pl.lit(column).alias("column")) for own, column in zip(results, columns, strict=True)
+    ]
+    bound = first.summary["bound"]
+    above = pl.lit(False) if bound is None else pl.col("proven") > bound + TOLERANCE
+    everybody = pl.concat(frames).with_columns(above.alias("\0above"))
+    order = everybody.sort("\0above", "belief", "exact", descending=True, maintain_order=True)
+    persons = order.unique("person", keep="first", maintain_order=True).drop("\0above")
+    held = all(own.summary["held"] for own in results)
+    counts = _frame_counts(persons, bound)
+    baseline = {column: own.summary["baseline"] for column, own in zip(columns, results, strict=True)}
+    summary = {**first.summary, **counts, "held": held, "baseline": baseline}
+    attacks = {
+        name: {column: own.attacks[name] for column, own in zip(columns, results, strict=True)}
+        for name in first.attacks
+    }
+    sentence = " ".join(own.sentence for own in results)
+    certain = pl.concat(
+        [own.certain.with_columns(pl.lit(c).alias("column")) for own, c in zip(results, columns, strict=True)]
+    )
+    return Audit(persons, certain, summary, attacks, first.releases, first.known, sentence)
+
+
+def _whole(found: Findings, number: int, *, ever: bool) -> _Best:
+    """Return all findings of an attack in the form in which they are compared."""
+    at = np.full(len(found.person), -1, np.int32) if found.at is None else found.at
+    return _Best(
+        found.person,
+        found.belief,
+        found.proven,
+        found.value,
+        found.exact,
+        found.release_mask,
+        at,
+        np.full(len(found.person), number, np.int32),
+        np.full(len(found.person), ever),
+    )
+
+
+def _first(whole: _Best, bound: float | None, persons: int) -> _Best:
+    """Keep one finding of each person: a proven breach before all, then belief, then exactness, then few releases."""
+    limit = np.inf if bound is None else bound + TOLERANCE
+    breach = whole.proven > limit
+    top, proven = np.zeros(persons), np.zeros(persons)
+    np.maximum.at(top, whole.person, whole.belief)
+    np.maximum.at(proven, whole.person, whole.proven)
+    # Sorting is dear: only what can win is sorted.
+    able = np.flatnonzero(breach | (whole.belief >= top[whole.person] - TOLERANCE))
+    whole = whole.at_places(able)
+    few = np.bitwise_count(whole.mask.astype(np.uint64))
+    rounded = np.round(whole.belief, 9)
+    keys = (whole.attack, few, ~whole.exact, -whole.proven, -rounded, ~breach[able], whole.person)
+    order = np.lexsort(keys)
+    first = order[np.flatnonzero(np.diff(whole.person[order], prepend=-1))]
+    best = whole.at_places(first)
+    # A weaker finding may be proven where the strongest is an estimate: both are told.
+    return replace(best, proven=proven[best.person])
+
+
+def _concatenated(parts: list[_Best]) -> _Best:
+    nobody = _whole(Findings.nothing(), 0, ever=False)
+    names = _Best.__dataclass_fields__
+    return _Best(*(np.concatenate([getattr(part, name) for part in (nobody, *parts)]) for name in names))
+
+
+def _dated(evidence: Evidence, best: _Best) -> _Best:
+    """Say of which release the value is: the first of those needed that has the person."""
+    at = best.at.copy()
+    for view in evidence.views:
+        there = np.zeros(len(evidence.persons), np.bool_)
+        there[view.present] = True
+        needed = _has_bit(evidence, best.mask, view.number)
+        at[(at < 0) & needed & there[best.person]] = view.number
+    return replace(best, at=at)
+
+
+def _has_bit(evidence: Evidence, mask: IntArray, number: int) -> BoolArray:
+    bit = number - max(len(evidence.views) - BITS, 0)
+    has: BoolArray = ((mask >> max(bit, 0)) & 1).astype(np.bool_) & (bit >= 0)
+    return has
+
+
+def _truth(view: View, persons: int) -> CodeArray:
+    truth = np.full(persons, -1, np.int32)
+    if view.truth is not None:
+        truth[view.present] = view.truth
+    return truth
+
+
+def _right(evidence: Evidence, best: _Best) -> npt.NDArray[np.int8]:
+    """Return whether each finding is right: 1 or 0, -1 where nobody knows."""
+    right = np.full(len(best.person), -1, np.int8)
+    for view in evidence.views:
+        own = _truth(view, len(evidence.persons))[best.person]
+        asked = (own >= 0) & ((best.at == view.number) | best.ever)
+        right[asked] = np.maximum(right[asked], own[asked] == best.value[asked])
+    return right
+
+
+def _counts(best: _Best, right: npt.NDArray[np.int8], bound: float | None) -> dict[str, Any]:
+    certain = best.exact & (best.belief >= 1 - TOLERANCE)
+    above = {str(limit): int((best.proven > limit + TOLERANCE).sum()) for limit in LIMITS}
+    return {
+        "certain": int(certain.sum()),
+        "certain_and_right": int((certain & (right == 1)).sum()) if (right >= 0).any() else None,
+        "above": {**above, "bound": None if bound is None else int((best.proven > bound + TOLERANCE).sum())},
+        "highest": float(best.belief.max(initial=0.0)),
+        "highest_proven": float(best.proven.max(initial=0.0)),
+    }
+
+
+def _frame_counts(persons: pl.DataFrame, bound: float | None) -> dict[str, Any]:
+    certain = persons.filter(pl.col("exact") & (pl.col("belief") >= 1 - TOLERANCE))
+    limits = {**{str(limit): limit for limit in LIMITS}, "bound": bound}
+    return {
+        "certain": certain.height,
+        "certain_and_right": int(certain["right"].sum()) if persons["right"].is_not_null().any() else None,
+        "above": {
+            key: None if limit is None else persons.filter(pl.col("proven") > limit + TOLERANCE).height
+            for key, limit in limits.items()
+        },
+        "highest": persons["belief"].max() or 0.0,
+        "highest_proven": persons["proven"].max() or 0.0,
+    }
+
+
+def _baseline(evidence: Evidence, bound: float | None) -> dict[str, Any]:
+    """Return what could be believed without comparing releases: by the table alone, and by the last release alone."""
+    view = evidence.views[-1]
+    table = np.bincount(view.codes, view.counts, max(len(evidence.values), 1)) / max(int(view.counts.sum()), 1)
+    shares = shares_of(view)
+    last = believed(evidence, view, None, shares.best, shares.value)
+    best = _first(_whole(last, 0, ever=False), bound, len(evidence.persons))
+    return {"table": float(table.max(initial=0.0)), "last_release": _counts(best, _right(evidence, best), bound)}
+
+
+def _releases(evidence: Evidence, best: _Best) -> list[dict[str, Any]]:
+    return [
+        {
+            "release": view.number + 1,
+            "rows": int(view.sizes.sum()),
+            "groups": view.n_groups,
+            "guarantee": view.kind,
+            "persons": len(view.present),
+            "needed_by": int((_has_bit(evidence, best.mask, view.number) & (best.proven > LIMITS[0])).sum()),
+        }
+        for view in evidence.views
+    ]
+
+
+def _frame(evidence: Evidence, best: _Best, right: npt.NDArray[np.int8], names: list[str]) -> pl.DataFrame:
+    masks, place = np.unique(best.mask, return_inverse=True)
+    listed = [
+        [view.number + 1 for view in evidence.views if _has_bit(evidence, masks[i : i + 1], view.number)[0]]
+        for i in range(len(masks))
+    ]
+    return pl.DataFrame(
+        {
+            "person": evidence.persons.gather(best.person),
+            "belief": best.belief,
+            "value": evidence.values.gather(best.value),
+            "attack": pl.Series(names, dtype=pl.String).gather(best.attack),
+            "releases": pl.Series(listed, dtype=pl.List(pl.Int64)).gather(place),
+            "exact": best.exact,
+            "right": pl.Series(right, dtype=pl.Int8).replace_strict(
+                {1: True, 0: False, -1: None}, return_dtype=pl.Boolean
+            ),
+            "proven": best.proven,
+        }
+    )
+
+
+def _facts(evidence: Evidence, certain: _Best, names: list[str]) -> pl.DataFrame:
+    """Return what can be read off: one line for each person and release, by the attack that needs fewest releases."""
+    few = np.bitwise_count(certain.mask.astype(np.uint64))
+    order = np.lexsort((certain.attack, few, certain.at, certain.person))
+    key = certain.person[order].astype(np.int64) * (len(evidence.views) + 1) + certain.at[order]
+    first = order[np.flatnonzero(np.diff(key, prepend=-2))]
+    kept = certain.at_places(first)
+    frame = _frame(evidence, kept, _right(evidence, kept), names)
+    frame = frame.insert_column(1, pl.Series("release", kept.at + 1, dtype=pl.Int64))
+    return frame.drop("proven", "belief", "exact")
+
+
+def _sentence(evidence: Evidence, persons: pl.DataFrame, summary: dict[str, Any]) -> str:
+    """Say for people what was found."""
+    column = evidence.column
+    certain = persons.filter(pl.col("exact") & (pl.col("belief") >= 1 - TOLERANCE))
+    if certain.height:
+        ways = certain.group_by("releases").len("n").sort("n", pl.col("releases").list.len(), descending=[True, False])
+        most = ways["releases"][0].to_list()
+        how = f"from release {most[0]} alone" if len(most) == 1 else f"by comparing the releases {_and(most)}"
+        if ways.height > 1:
+            how += f" ({ways['n'][0]:,} of them) or otherwise"
+        text = f"{_people(certain.height)} {column} can be read off {how}"
+        if summary["certain_and_right"] is not None:
+            text += f"; {summary['certain_and_right']:,} of these are right"
+        return text + "."
+    bound = summary["bound"]
+    if bound is not None and summary["above"]["bound"]:
+        return f"{_people(summary['above']['bound'])} {column} can be guessed with more than {bound:.4g}."
+    highest = f"the highest belief that is proven is {summary['highest_proven']:.4g}"
+    promise = "" if bound is None else f", within the bound of {bound:.4g}"
+    return f"Nobody's {column} can be read off; {highest}{promise}."
+
+
+def _people(number: int) -> str:
+    return "1 person's" if number == 1 else f"{number:,} persons'"
+
+
+def _and(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"

@@ -1,0 +1,139 @@
+"""``reveil audit``: what can somebody who holds these files find out about whom?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reveil.cli.console import Console, config_option, json_option, quiet_option, write_json
+
+if TYPE_CHECKING:
+    from reveil.adversary import Audit
+
+LINES = 20
+SEVERAL = ("--truth", "--placements", "--population")
+
+
+class ListsCommand(click.Command):
+    """Lets some options take a list: ``--truth a.csv b.csv`` is ``--truth a.csv --truth b.csv``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write the name of such an option before each of its values."""
+        return super().parse_args(ctx, spelled_out(args))
+
+
+def spelled_out(args: list[str]) -> list[str]:
+    """Repeat the names of options that take lists.
+
+    >>> spelled_out(["r.csv", "--truth", "a.csv", "b.csv", "--all"])
+    ['r.csv', '--truth', 'a.csv', '--truth', 'b.csv', '--all']
+    """
+    out: list[str] = []
+    option, first = None, False
+    for place, arg in enumerate(args):
+        if arg == "--":
+            return out + args[place:]
+        if arg.startswith("-") and arg != "-":
+            name, equals, _ = arg.partition("=")
+            option, first = (name, not equals) if name in SEVERAL else (None, False)
+            out.append(arg)
+            continue
+        out += [arg] if option is None or first else [option, arg]
+        first = False
+    return out
+
+
+@click.command("audit", cls=ListsCommand)
+@click.argument("release_paths", metavar="RELEASE...", nargs=-1, required=True, type=click.Path())
+@config_option
+@click.option("--population", multiple=True, type=click.Path(), metavar="F", help="Who could be in the releases.")
+@click.option("--truth", multiple=True, type=click.Path(), metavar="SNAPSHOT...", help="The snapshots, in order.")
+@click.option(
+    "--known",
+    type=click.Choice(["nothing", "presence", "events", "ids"]),
+    help="What the adversary knows; default: what the guarantee is against.",
+)
+@click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Run this attack only; may be repeated.")
+@click.option("--threshold", type=float, metavar="X", help="Exit 1 if anybody's value can be believed with more.")
+@click.option("--placements", multiple=True, type=click.Path(), metavar="F...", help="Tables row, id: whose record.")
+@click.option("--all", "everybody", is_flag=True, help="List everybody in the JSON, not only those above the bound.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The dice of estimates.")
+@json_option
+@quiet_option
+def command(
+    release_paths: tuple[str, ...],
+    config_path: str,
+    population: tuple[str, ...],
+    truth: tuple[str, ...],
+    known: str | None,
+    attacks: tuple[str, ...],
+    threshold: float | None,
+    placements: tuple[str, ...],
+    everybody: bool,
+    seed: int,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Attack RELEASE..., given in the order of publication, as somebody would who holds them all.
+
+    Releases of any tool will do. Who is meant comes from --population (quasi values of people who could be in them) or
+    from --truth (the snapshots; then the result also says whether a belief is right). The result names people and
+    values: it is for the owner's eyes. Exit code 1: the bound of the series or the threshold is broken.
+    """
+    console = Console(quiet=quiet)
+    with console.progress():
+        console.stage("starting")
+        from reveil.adversary import audit
+        from reveil.schema import Schema
+
+        console.announce_compilation()
+        schema = Schema.load(config_path)
+        found = audit(
+            list(release_paths),
+            schema,
+            (list(population) if len(population) > 1 else population[0]) if population else None,
+            list(truth) or None,
+            known,
+            list(placements) or None,
+            threshold,
+            list(attacks) or None,
+            seed,
+            stage=console.stage,
+        )
+    if json_path != "-":
+        click.echo(table(found))
+    if json_path is not None:
+        write_json(found.to_json(everybody=everybody), json_path)
+    console.say(found.sentence)
+    console.say(verdict(found))
+    if not found.held:
+        raise click.exceptions.Exit(1)
+
+
+def table(found: Audit) -> str:
+    """Lay out the highest beliefs."""
+    lines = [("person", "belief", "value", "attack", "releases", "right")]
+    for row in found.persons.head(LINES - 1).iter_rows(named=True):
+        belief = f"{row['belief']:.4f}" if row["exact"] else f"~{row['belief']:.4f}"
+        value = "(missing)" if row["value"] is None else row["value"]
+        right = {True: "yes", False: "no", None: "-"}[row["right"]]
+        lines.append((row["person"], belief, value, row["attack"], ",".join(map(str, row["releases"])), right))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def verdict(found: Audit) -> str:
+    """Say whether the series keeps its word, and what would be believed without comparing releases."""
+    bound, base = found.summary["bound"], found.summary["baseline"]
+    columns = [base] if "table" in base else list(base.values())
+    alone = max(own["last_release"]["highest_proven"] for own in columns)
+    guess = max(own["table"] for own in columns)
+    beside = f"(the table alone: {guess:.4g}, the last release alone: {alone:.4g})"
+    if bound is None:
+        return f"no bound is promised, and no --threshold given {beside}"
+    if found.held:
+        return f"held: nothing above {bound:.4g} was found {beside}"
+    return f"BROKEN: {found.summary['above']['bound']:,} persons above {bound:.4g} {beside}"

@@ -1,0 +1,71 @@
+"""Evidence put together by hand: who may be where, and what the groups say."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+
+from reveil.adversary.evidence import Evidence, View
+
+
+def evidence_of(
+    present, fits, values, fakes, changed=None, *, guarantee=None, known="events", bound=None, columns=None
+):
+    """Return evidence from what an enumerator of worlds takes: per release persons, the values of groups, their fakes.
+
+    ``fits(t, person, g)``; ``changed[person][t]``; ``columns``: the quasi columns of each release.
+    """
+    guarantee = guarantee or {"kind": "unknown"}
+    persons = list(dict.fromkeys(person for here in present for person in here))
+    domain = sorted({value for groups in values for own in groups for value in own})
+    views, told = [], []
+    for t, here in enumerate(present):
+        sizes = np.array([len(own) for own in values[t]], np.int64)
+        counted = [np.unique([domain.index(v) for v in own], return_counts=True) for own in values[t]]
+        codes = np.concatenate([np.zeros(0, np.int32), *(c for c, _ in counted)]).astype(np.int32)
+        counts = np.concatenate([np.zeros(0, np.int64), *(n for _, n in counted)]).astype(np.int64)
+        indptr = np.append(0, np.cumsum([len(c) for c, _ in counted])).astype(np.int64)
+        own = [[g for g in range(len(sizes)) if fits(t, person, g)] for person in here]
+        manifest = {"counterfeits": {"total": sum(fakes[t])}, "suppressed": 0, "withheld": 0, "guarantee": guarantee}
+        cells = dict.fromkeys(columns[t] if columns else ["age"])
+        groups = np.array([g for one in own for g in one], np.int32)
+        real = sizes - np.array(fakes[t], np.int64)
+        views.append(
+            View(
+                number=t,
+                release=SimpleNamespace(manifest=manifest, cells=cells),
+                sizes=sizes,
+                fakes=np.array(fakes[t], np.int64),
+                indptr=indptr,
+                codes=codes,
+                counts=counts,
+                present=np.array([persons.index(person) for person in here], np.int32),
+                cand_indptr=np.append(0, np.cumsum([len(one) for one in own])).astype(np.int64),
+                cand_groups=groups,
+                fits=np.bincount(groups, minlength=len(sizes)),
+                crowded=np.zeros(len(here), np.bool_),
+                truth=None,
+                row_groups=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+                row_codes=None,
+                row_ids=None,
+                kind=guarantee["kind"],
+                parameters=guarantee,
+                all_published=len(here) == int(real.sum()),
+            )
+        )
+        events = [(changed or {}).get(person, {}).get(t) for person in here]
+        told.append(np.array([-1 if event is None else int(event) for event in events], np.int8))
+    names = pl.Series([str(person) for person in persons])
+    return Evidence(tuple(views), names, pl.Series(domain), known, tuple(told), bound)
+
+
+def found(evidence, findings):
+    """Return {(person, release): (belief, value, exact, lower)} of what an attack found."""
+    lower = np.full(len(findings.belief), np.nan) if findings.lower is None else findings.lower
+    at = np.zeros(len(findings.belief), int) if findings.at is None else findings.at
+    return {
+        (evidence.persons[int(p)], int(t)): (float(b), evidence.values[int(v)], bool(e), float(low))
+        for p, t, b, v, e, low in zip(
+            findings.person, at, findings.belief, findings.value, findings.exact, lower, strict=True
+        )
+    }
