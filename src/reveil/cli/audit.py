@@ -85,18 +85,22 @@ def command(
     with console.progress():
         console.stage("starting")
         from reveil.adversary import audit
-        from reveil.schema import Schema
+        from reveil.config import load_config
 
         console.announce_compilation()
-        schema = Schema.load(config_path)
+        config = load_config(config_path)
+        # What the config promises holds for files without a manifest, too.
+        bounds = [bound for bound in (config.guarantee.bound, threshold) if bound is not None]
+        if known is None and config.guarantee.bound is not None and truth and not placements:
+            known = "events"
         found = audit(
             list(release_paths),
-            schema,
+            config.schema,
             (list(population) if len(population) > 1 else population[0]) if population else None,
             list(truth) or None,
             known,
             list(placements) or None,
-            threshold,
+            min(bounds, default=None),
             list(attacks) or None,
             seed,
             stage=console.stage,
@@ -107,6 +111,8 @@ def command(
         write_json(found.to_json(everybody=everybody), json_path)
     console.say(found.sentence)
     console.say(verdict(found))
+    if found.known == "presence" and truth and len(release_paths) > 1:
+        console.say("the adversary was taken to know who was there when; --known events adds whose value changed when")
     if not found.held:
         raise click.exceptions.Exit(1)
 

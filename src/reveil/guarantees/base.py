@@ -99,6 +99,11 @@ class Guarantee(ABC):
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for, of a snapshot of so many records."""
 
+    @property
+    def bound(self) -> float | None:
+        """How strongly a value may be believed at most over the whole series; None where no number is promised."""
+        return None
+
     def settings(self) -> dict[str, Any]:
         """Return the parameters under their config names, as the vault keeps them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]

@@ -54,6 +54,11 @@ class SignatureGuarantee(Guarantee):
             raise ConfigError(f"m must be a whole number from 2 up, not {self.m!r}")
 
     @property
+    def bound(self) -> float | None:
+        """One m-th, in all the releases together."""
+        return 1 / self.m
+
+    @property
     def two_tables(self) -> bool:
         """Whether the sensitive values are published in a table of their own."""
         return False

@@ -102,6 +102,11 @@ class TauSafety(SignatureGuarantee):
         return not self.strict
 
     @property
+    def bound(self) -> float | None:
+        """One m-th, in all the releases together; nothing without the strict rule."""
+        return super().bound if self.strict else None
+
+    @property
     def two_tables(self) -> bool:
         """Whether the sensitive values are published in a table of their own."""
         return self.angelize
