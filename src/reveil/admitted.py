@@ -60,9 +60,13 @@ def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
     if cells.form is Form.FOREIGN:
         found = resolve(cells, attribute)
         return Admitted(found.lo, found.hi, found.null, found.members, size, found.listed)
+    if cells.form is not {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}.get(attribute.kind, Form.SET):
+        raise VerificationError(
+            f"column {attribute.name!r} was published in another form than its type or hierarchy asks for now",
+            column=attribute.name,
+            hint="Give the column the type, the order or the hierarchy that it was published with.",
+        )
     if attribute.kind is Kind.INTERVAL:
-        if cells.form is not Form.INTERVAL:
-            raise VerificationError(f"column {attribute.name!r} should hold intervals", column=attribute.name)
         lo, hi, null = (cells.distinct.struct.field(name) for name in ("lo", "hi", "null"))
         alone = lo.is_null().to_numpy()
         low = attribute.domain.search_sorted(lo.fill_null(strategy="zero") if alone.any() else lo, side="left")

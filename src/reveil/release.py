@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reveil.schema import Schema
     from reveil.statistics import CodeArray
 
+_THREADED = 20_000
 GROUP, COUNT = "group", "count"  # columns of two-table releases
 TYPES = frozenset(
     [
@@ -289,7 +290,8 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[st
         typed = from_text(different, form, dtype) if different.dtype == pl.String else different
         return form, typed, places_in(cells, different)
 
-    columns_read = dict(zip(described, each(read, described), strict=True))
+    work = each if table.height > _THREADED else map  # threads are not worth it for a few rows
+    columns_read = dict(zip(described, work(read, described), strict=True))
     values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
     distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
     classes, first = classes_of([index for _, _, index in distinct.values()], table.height)

@@ -29,7 +29,8 @@ def suppress_stretching(codes: Codes, partition: Partition, model: Model, limit:
     """
     positions = [attribute.positions for attribute in codes.quasi]
     offset = np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64)
-    everywhere = np.concatenate(positions)
+    # A missing value lies nowhere, and what it adds to a cell is not a distance: groups that have one are left alone.
+    everywhere = np.concatenate([np.append(p[:-1], np.nan) for p in positions])
     now, left = partition, limit
     stuck: BoolArray = np.zeros(partition.n_groups, np.bool_)  # groups whose next record the model needs
     while left > 0:

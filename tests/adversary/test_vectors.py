@@ -134,3 +134,42 @@ def test_example_5_1_the_blood_type_attack():
     other = frames[1].with_columns(pl.Series("blood", ["O+", "B+", "A+", "B-"]))
     second = intervals(other, groups[1], ["age", "zip"], ["blood", "disease"])
     assert rv.audit([releases[0], second], schema, truth=[frames[0], other], attacks="plain").persons.is_empty()
+
+
+def test_who_may_not_be_in_the_table_may_have_any_value():
+    """A thousand people fit a group of three rows, all b: nobody's value is certain, and none is told."""
+
+    schema = rv.Schema(person="pid", quasi=["x"], sensitive="d")
+    release = pl.DataFrame({"x": ["[0, 3]"] * 3, "d": ["b"] * 3})
+    population = pl.DataFrame({"pid": range(1000), "x": [1] * 1000})
+    for known in ("nothing", None):
+        found = rv.audit([release], schema, population=population, known=known)
+        assert found.summary["certain"] == 0
+        assert found.summary["highest_proven"] < 0.01
+    present = pl.DataFrame({"pid": range(4), "x": [1] * 4, "d": ["b"] * 4})
+    assert rv.audit([release], schema, truth=[present]).summary["certain"] == 0  # one of the four is not in it
+
+
+def test_placements_that_leave_records_out_are_refused():
+
+    schema = rv.Schema(person="pid", quasi=["x"], sensitive="d")
+    release = pl.DataFrame({"x": ["[0, 3]"] * 3, "d": ["a", "b", "c"]})
+    truth = pl.DataFrame({"pid": ["p", "q", "r"], "x": [1, 1, 1], "d": ["a", "b", "c"]})
+    with pytest.raises(rv.DataError, match="name 2 of its 3 records"):
+        rv.audit([release], schema, truth=[truth], placements=[pl.DataFrame({"row": [1, 2], "id": ["q", "r"]})])
+
+
+def test_releases_and_snapshots_in_the_wrong_order_are_noticed(tmp_path):
+
+    schema = rv.Schema(person="pid", quasi=["x"], sensitive="d")
+    series = rv.Series.open(tmp_path / "v", schema, rv.TauSafety(m=2, domain=tuple("abcdefgh")), seed=1)
+    tables = [
+        pl.DataFrame({"pid": range(40), "x": [i + 50 * t for i in range(40)], "d": list("abcd") * 10}) for t in (0, 1)
+    ]
+    first, second = (series.publish(table) for table in tables)
+    with pytest.raises(rv.ConfigError, match="release 1 comes after release 2"):
+        rv.audit([second, first], schema, truth=tables[::-1])
+    with pytest.raises(rv.DataError, match="fit no group of release 1"):
+        rv.audit([first, second], schema, truth=tables[::-1])
+    with pytest.raises(rv.DataError, match="no release tells the sensitive column"):
+        rv.audit([first], rv.Schema(person="pid", quasi=["x"], sensitive="e"), population=tables[0].select("pid", "x"))

@@ -39,7 +39,7 @@ def test_publish_then_verify(folder, out):
     assert manifest["rows"] == 400
     checked = reveil("verify", folder / out, folder / "raw.csv", "-c", folder / "reveil.toml")
     assert checked.returncode == 0
-    assert "holds" in checked.stderr
+    assert "is sound" in checked.stderr
 
 
 def test_a_broken_release_ends_with_1(folder):
@@ -89,7 +89,7 @@ def test_verify_does_not_repeat_what_it_did_not_check(folder, lie):
     path.write_text(json.dumps({**json.loads(path.read_text()), **lie}))
     done = reveil("verify", folder / "out.csv", folder / "raw.csv", "-c", folder / "reveil.toml")
     assert done.returncode == 1
-    assert "holds" not in done.stderr
+    assert "is sound" not in done.stderr
 
 
 def test_a_file_without_a_header_does_not_show_its_first_person(folder):

@@ -94,7 +94,9 @@ def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once
     share = 1 / np.maximum(groups.least, 1)
     found.tell(settled, _SYMMETRY, share[settled], first[settled], share[settled])
     rest = even & ~settled & (groups.least > 1)
-    found.tell(rest, _AT_MOST, share[rest], first[rest], 1 / sizes[rest])
+    # Some value has at least its equal share, of those whose values are all among the ones that are left.
+    limit = np.where(possible.loose, np.nan, 1 / np.maximum(sizes, 1))
+    found.tell(rest, _AT_MOST, share[rest], first[rest], limit[rest])
     _tell_shares(slots, possible, groups, label, of_group, components, found)
 
     members = np.bincount(label, minlength=components)
@@ -111,7 +113,9 @@ def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once
     _draw(slots, possible, label, medium, rng, found)
 
     left = ~found.impossible & listed & (found.how == _UNKNOWN)
-    found.tell(left, _AT_LEAST, 1 / sizes[left], first[left], 1 / sizes[left])
+    found.tell(left, _AT_LEAST, 1 / sizes[left], first[left], limit[left])
+    # Such a limit is about whichever value it is: none of them is named.
+    found.value[(found.how == _AT_LEAST) | (found.how == _AT_MOST)] = -1
     return found
 
 

@@ -168,6 +168,13 @@ def gather(
     people = read_people(len(releases), schema, population, truth)
     read = [_read(source, schema, people) for source in releases]
     known = _known(known, read, people, placements)
+    _check_order(read)
+    if not any(column in release.group_values()[1].columns for release in read):
+        raise DataError(
+            f"no release tells the sensitive column {column!r}",
+            column=column,
+            hint="Is this the schema they belong to?",
+        )
     ids = _placements(placements, read)
     persons = pl.concat([own.ids for own in people.present(known)]).unique(maintain_order=True)
     texts = [_values_of(release, column) for release in read]
@@ -183,6 +190,21 @@ def gather(
     )
     changed = _changes(views, len(persons), known)
     return Evidence(views, persons, values, known, changed, bound_of(read), column, schema, people.restless)
+
+
+def _check_order(releases: Sequence[Release]) -> None:
+    """Refuse releases of one series that are not in the order in which they were published."""
+    numbers: dict[str, int] = {}
+    for release in releases:
+        series, number = release.manifest.get("series_id"), release.manifest.get("release")
+        if not isinstance(series, str) or not isinstance(number, int):
+            continue
+        if number < numbers.get(series, 0):
+            raise ConfigError(
+                f"release {number} comes after release {numbers[series]} of the same series",
+                hint="Name the releases, and with them the snapshots, in the order of publication.",
+            )
+        numbers[series] = number
 
 
 def bound_of(releases: Sequence[Release]) -> float | None:
@@ -252,7 +274,17 @@ def _placements(placements: Sequence[object] | None, releases: Sequence[Release]
             f"{len(releases)} releases, but {len(placements)} tables of placements",
             hint="Give one for each release, in the same order.",
         )
-    return [read_placements(own, len(release.classes)) for own, release in zip(placements, releases, strict=True)]
+    pairs = zip(placements, releases, strict=True)
+    found: list[pl.Series] = [read_placements(own, len(release.classes)) for own, release in pairs]
+    for number, (own, release) in enumerate(zip(found, releases, strict=True), start=1):
+        listed, real = len(own) - own.null_count(), len(own) - int(release.manifest["counterfeits"]["total"])
+        if listed < real:
+            # A record that is not listed would pass for one that is not there.
+            raise DataError(
+                f"the placements of release {number} name {listed:,} of its {real:,} records",
+                hint="Name the row of every record; counterfeits have none.",
+            )
+    return list(found)
 
 
 def _values_of(release: Release, column: str) -> pl.Series:
@@ -291,6 +323,14 @@ def _view(
     own = people.present(known)[number]
     found = find_candidates(release, groups, own.attributes, len(own.ids))
     everybody, strangers, counted = _attendance(release, groups, len(own.ids), known)
+    nowhere = int(((np.diff(found.indptr) == 0) & ~found.crowded).sum())
+    if everybody and nowhere:
+        if release.manifest["guarantee"].get("kind", "unknown") != "unknown":
+            raise DataError(
+                f"{nowhere:,} persons fit no group of release {number + 1}",
+                hint="Is this the snapshot that it was made of? Name releases and snapshots in the same order.",
+            )
+        everybody = False  # somebody else is in the table instead
     found = replace(found, fits=found.fits + strangers)
     if counted:
         found = settle(found, groups.real, all_published=everybody)

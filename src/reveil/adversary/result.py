@@ -243,7 +243,7 @@ def _right(evidence: Evidence, best: _Best) -> npt.NDArray[np.int8]:
     right = np.full(len(best.person), -1, np.int8)
     for view in evidence.views:
         own = _truth(view, len(evidence.persons))[best.person]
-        asked = (own >= 0) & ((best.at == view.number) | best.ever)
+        asked = (own >= 0) & (best.value >= 0) & ((best.at == view.number) | best.ever)
         right[asked] = np.maximum(right[asked], own[asked] == best.value[asked])
     return right
 
@@ -309,7 +309,7 @@ def _frame(evidence: Evidence, best: _Best, right: npt.NDArray[np.int8], names: 
         {
             "person": evidence.persons.gather(best.person),
             "belief": best.belief,
-            "value": evidence.values.gather(best.value),
+            "value": _named(evidence, best.value),
             "attack": pl.Series(names, dtype=pl.String).gather(best.attack),
             "releases": pl.Series(listed, dtype=pl.List(pl.Int64)).gather(place),
             "exact": best.exact,
@@ -319,6 +319,14 @@ def _frame(evidence: Evidence, best: _Best, right: npt.NDArray[np.int8], names: 
             "proven": best.proven,
         }
     )
+
+
+def _named(evidence: Evidence, value: CodeArray) -> pl.Series:
+    """Return values as texts; null where the belief is about whichever value it is."""
+    if not len(evidence.values):
+        return pl.Series([None] * len(value), dtype=pl.String)
+    texts = evidence.values.gather(np.maximum(value, 0))
+    return pl.select(pl.when(pl.Series(value >= 0)).then(texts)).to_series()
 
 
 def _facts(evidence: Evidence, certain: _Best, names: list[str]) -> pl.DataFrame:

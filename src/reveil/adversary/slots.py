@@ -69,16 +69,20 @@ class Slots:
     @cached_property
     def sets(self) -> BitArray:
         """The values of each group as bits."""
-        sets = np.zeros((self.n_groups, self.domain // 64 + 1), np.uint64)
+        sets = np.zeros((self.n_groups, (self.domain + 1) // 64 + 1), np.uint64)
         group = np.repeat(np.arange(self.n_groups), np.diff(self.rows))
         np.bitwise_or.at(sets, (group, self.codes // 64), np.uint64(1) << (self.codes % 64).astype(np.uint64))
         return sets
 
     @cached_property
     def everything(self) -> BitArray:
-        """The set of all values."""
-        bits = np.zeros(self.domain // 64 + 1, np.uint64)
-        values = np.arange(self.domain, dtype=np.uint64)
+        """The set of all values, and two bits beyond them for values that nobody told.
+
+        Who is in no group may have any value at all. Two bits, because it is never one certain value, and two persons,
+        or one at two times, may have different ones of them.
+        """
+        bits = np.zeros((self.domain + 1) // 64 + 1, np.uint64)
+        values = np.arange(self.domain + 2, dtype=np.uint64)
         np.bitwise_or.at(bits, values // np.uint64(64), np.uint64(1) << values % np.uint64(64))
         return bits
 
@@ -218,5 +222,7 @@ def _with_rule(slots: Slots, evidence: Evidence) -> Slots:
         # It speaks of tables in which nobody returns and no value changes; otherwise of those who stay as they are.
         follows = slots.before >= 0
         gap = slots.release[follows] > slots.release[slots.before[follows]] + 1
-        rule = "kept" if gap.any() or (slots.changed == 1).any() else "apart"
+        # Who does not know whether values changed cannot take it that none did.
+        if evidence.known in ("events", "ids"):
+            rule = "kept" if gap.any() or (slots.changed == 1).any() else "apart"
     return replace(slots, rule=rule)

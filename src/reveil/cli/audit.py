@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from reveil.adversary import Audit
 
 LINES = 20
+NAMES = (
+    "absence, correspondence, difference, homogeneity, intersection, linkage, minimality, plain, sequential, serial, "
+    "similarity, skewness, tau"
+)
 SEVERAL = ("--truth", "--placements", "--population")
 
 
@@ -54,7 +58,13 @@ def spelled_out(args: list[str]) -> list[str]:
     type=click.Choice(["nothing", "presence", "events", "ids"]),
     help="What the adversary knows; default: what the guarantee is against.",
 )
-@click.option("--attack", "attacks", multiple=True, metavar="NAME", help="Run this attack only; may be repeated.")
+@click.option(
+    "--attack",
+    "attacks",
+    multiple=True,
+    metavar="NAME",
+    help=f"Run this attack only; may be repeated. One of: {NAMES}.",
+)
 @click.option("--threshold", type=float, metavar="X", help="Exit 1 if anybody's value can be believed with more.")
 @click.option("--placements", multiple=True, type=click.Path(), metavar="F...", help="Tables row, id: whose record.")
 @click.option("--all", "everybody", is_flag=True, help="List everybody in the JSON, not only those above the bound.")
@@ -109,6 +119,8 @@ def command(
         click.echo(table(found))
     if json_path is not None:
         write_json(found.to_json(everybody=everybody), json_path)
+    if json_path != "-" and found.persons.height > LINES - 1:
+        console.say(f"{LINES - 1} of {found.persons.height:,} persons shown; --json F --all lists everybody")
     console.say(found.sentence)
     console.say(verdict(found))
     if found.known == "presence" and truth and len(release_paths) > 1:

@@ -82,7 +82,7 @@ def command(out: str, quiet: bool) -> None:
 
         write_page(folder / "demo.html", lines, naive, safe)
     where = [
-        f"In {folder}: raw/, naive/ and safe/ with a file and a manifest for each month, audit.json, and demo.html.",
+        f"In {folder}: demo.html, raw/, and naive/ and safe/ with a file and a manifest for each month and audit.json.",
         "Try it again:",
         f"  {_program()} audit {folder}/naive/*.csv -c {configs[0]} --truth {folder}/raw/*.csv",
         f"  {_program()} history -c {configs[1]} --check {folder / 'safe'}",

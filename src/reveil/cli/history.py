@@ -45,7 +45,7 @@ def command(config_path: str, json_path: str | None, abandon: int | None, folder
     if json_path is not None:
         write_json(rows, json_path)
     if json_path != "-":
-        click.echo(_table(rows) if rows else "nothing was published yet")
+        click.echo(_table(rows) if rows else f"nothing was published yet with the vault {series.vault}")
     if folder is not None:
         wrong = series.check(folder)
         for line in wrong:

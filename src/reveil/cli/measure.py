@@ -49,16 +49,22 @@ def command(
     console = Console(quiet=quiet)
     with console.progress():
         console.stage("starting")
+        from reveil.config import load_config
         from reveil.measures import measure
         from reveil.release import Release
-        from reveil.schema import Schema
+        from reveil.series import Series
 
         console.announce_compilation()
-        schema = Schema.load(config_path)
+        config = load_config(config_path)
         console.stage("reading")
         release = Release.read(release_path)
+        raw: object = raw_path
+        schema = config.schema
+        if config.in_series and config.vault_path.exists():  # the vault knows which part of the table was asked for
+            part = Series.of(config).part_of(raw_path, release.manifest)
+            raw, schema = part.frame, part.schema
         console.stage("measuring")
-        found = measure(raw_path, release, schema, queries, seed, dimensionality=dimensions, selectivity=selectivity)
+        found = measure(raw, release, schema, queries, seed, dimensionality=dimensions, selectivity=selectivity)
     if json_path != "-":
         click.echo(table(found))
     if json_path is not None:

@@ -25,9 +25,18 @@ def command(release_path: str, snapshot_path: str, config_path: str, quiet: bool
         from reveil.publishing import verify_file
 
         console.announce_compilation()
-        release = verify_file(load_config(config_path), release_path, snapshot_path, stage=console.stage)
-    manifest = release.manifest  # every number and the claim have been computed anew and compared
+        config = load_config(config_path)
+        release = verify_file(config, release_path, snapshot_path, stage=console.stage)
+    manifest = release.manifest  # every number has been computed anew and compared
+    sentence = config.guarantee.model_for(config.schema).sentence()
     console.say(
-        f"{release_path} holds: {manifest['rows']:,} rows in {manifest['groups']:,} groups; "
-        f"{manifest['claim'][0].lower()}{manifest['claim'][1:]}"
+        f"{release_path} is sound: {manifest['rows']:,} rows in {manifest['groups']:,} groups, the records of this "
+        f"snapshot in their boxes; {sentence}"
     )
+    if config.guarantee.remembers:
+        known = config.vault_path.exists()
+        console.say(
+            f"it is release {manifest['release']} of the series that the vault remembers"
+            if known
+            else "the other releases of its series were not looked at: there is no vault here"
+        )

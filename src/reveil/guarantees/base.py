@@ -7,7 +7,7 @@ To add one: a file in this folder, a line under ``[project.entry-points."reveil.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from reveil.errors import ConfigError
@@ -85,6 +85,12 @@ class Guarantee(ABC):
             raise ConfigError(
                 f"the guarantee {cls.kind!r} has no setting {unknown[0]!r}", hint=f"It knows: {', '.join(known)}."
             )
+        needed = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
+        missing = [key for key in needed if key not in table]
+        if missing:
+            raise ConfigError(
+                f"the guarantee {cls.kind!r} needs {missing[0]}", hint=f"Add {missing[0]} = 4, say, under [guarantee]."
+            )
         return cls(**table)
 
     @abstractmethod
@@ -111,6 +117,14 @@ class Guarantee(ABC):
     def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
         """Return whether this setting of the guarantee may be another one from the next release on."""
         return False
+
+    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
+        """Return a word to the owner when what happened since the last release is not what this guarantee is for.
+
+        So many persons were published ``before``, so many ``returned`` after they were gone, and so many have a
+        sensitive value that ``changed``.
+        """
+        return None
 
     def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
         """Return the sensitive values that are known before any data, as texts; they are remembered first."""

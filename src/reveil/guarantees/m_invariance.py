@@ -59,6 +59,15 @@ class MInvariance(SignatureGuarantee):
         )
         return {"kind": self.kind, "grade": "counted", "m": self.m}, claim, assumes
 
+    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
+        """Say that persons returned or changed, which the claim does not cover."""
+        if not returned + changed:
+            return None
+        return (
+            f"{returned:,} persons came back and {changed:,} have another value: the claim of m-invariance does not "
+            "cover that (kind = 'tau-safety' does)"
+        )
+
     def situation(self, memory: Memory, schema: Schema) -> Situation:  # noqa: ARG002
         """Let those keep their signature who were in the last release with the same value; all others are new."""
         stayed = (memory.present & ~memory.changed)[memory.block_records]
@@ -70,10 +79,13 @@ class MInvariance(SignatureGuarantee):
             memory.known,
             np.zeros(len(memory.values), np.bool_),
         )
-        if not is_eligible(np.bincount(now.values[now.fresh]), self.m):
+        counts = np.bincount(now.values[now.fresh], minlength=1)
+        most = counts.max()
+        if not is_eligible(counts, self.m):
             raise InfeasibleError(
                 f"the new records are not {self.m}-eligible: more than 1/{self.m} of them have the same value",
-                hint="Use the guarantee 'tau-safety', which adds counterfeits, or a smaller m.",
+                hint=f"The largest m that fits them is {len(now.fresh) // int(most)}. Use that, or 'tau-safety', which "
+                "adds counterfeits and needs 3m - 1 possible values.",
             )
         return now
 

@@ -170,8 +170,9 @@ class TauSafety(SignatureGuarantee):
             how = COUNTED
         ever = "Nothing is bounded about whether a person ever had a value: changes that are known add up."
         apart = "Persons are not related to each other, and nobody else publishes about them."
+        seen = "Who is in the table is not hidden: a group of few real people shows their quasi values nearly exactly."
         fixed = ("Nobody's sensitive value ever changes.",) if self.fixed else ()
-        return guarantee, claim, (_KNOWS, how, ever, apart, _STAY, *fixed)
+        return guarantee, claim, (_KNOWS, how, ever, apart, seen, _STAY, *fixed)
 
     def situation(self, memory: Memory, schema: Schema) -> Situation:
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""
@@ -179,13 +180,14 @@ class TauSafety(SignatureGuarantee):
             raise DataError(
                 f"{int((~inside).sum()):,} records have a value that the domain does not have",
                 column=schema.sensitive[0],
-                hint="Missing values count as a value. Mend them, or start a series with a larger domain.",
+                hint="Missing values count as a value. Mend them. (A larger domain needs another vault, into which "
+                "every release so far is adopted first.)",
             )
         if self.fixed and memory.changed.any():
             raise RefusedError(
                 f"{int(memory.changed.sum()):,} persons have another sensitive value than before, which fixed = true "
                 "excludes",
-                hint="Mend the file, or start a series without fixed.",
+                hint="Mend the file. (Without fixed: another vault, into which every release is adopted first.)",
             )
         domain = memory.declared if self.blind else memory.known
         before = domain
@@ -209,7 +211,7 @@ class TauSafety(SignatureGuarantee):
             # Of somebody erased with a tombstone the last value is not known; that it was in a signature is.
             raise RefusedError(
                 f"{len(now.movers):,} persons have a value that they cannot have had before, against fixed = true",
-                hint="Mend the file, or start a series without fixed.",
+                hint="Mend the file. (Without fixed: another vault, into which every release is adopted first.)",
             )
         return now
 

@@ -68,7 +68,8 @@ def agree(before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarante
         lines.append(f"  and {len(refused) - _SHOWN} more")
     raise RefusedError(
         "the settings are not those with which this series was published so far:\n" + "\n".join(lines),
-        hint="Set them back, or start another series (another vault): what was promised before goes on to hold.",
+        hint="Set them back. Another vault with these settings is safe only if every release so far is adopted into it "
+        "first (reveil adopt): else nothing holds about these people.",
     )
 
 
@@ -91,6 +92,8 @@ def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], gua
         return guarantee.may_change(rest, before.get(key), now.get(key))
     if section == "method":
         return not guarantee.remembers
+    if key == "series.name":
+        return before.get(key) is None or now.get(key) is None  # a vault has one name, given once
     # A seed that was never declared was drawn: declaring one now would change it.
     return key == "series.seed" and key not in now
 

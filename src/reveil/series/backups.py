@@ -36,7 +36,7 @@ def check_folder(vault: Vault, folder: Path) -> list[str]:
         row = rows.get(number) if isinstance(number, int) else None
         if row is None:
             wrong.append(f"{name} is release {number}, which the vault does not know: the vault is an old one")
-        elif not _same(manifest, row):
+        elif not says_the_same(manifest, row):
             wrong.append(f"{name} says something else than release {number} in the vault")
         else:
             wrong += [f"{name}: {complaint}" for complaint in _wrong_tables(path, manifest, _own(row))]
@@ -57,7 +57,7 @@ def refuse_if_behind(vault: Vault, target: Path | None) -> None:
             continue
         for path, manifest in _manifests(vault, folder):
             number = manifest.get("release")
-            if not isinstance(number, int) or (number in rows and _same(manifest, rows[number])):
+            if not isinstance(number, int) or (number in rows and says_the_same(manifest, rows[number])):
                 continue
             known = f"knows {max(rows, default=0)} only" if number not in rows else "remembers it otherwise"
             raise RefusedError(
@@ -101,7 +101,7 @@ def _own(row: ReleaseRow) -> dict[str, Any]:
     return own
 
 
-def _same(manifest: dict[str, Any], row: ReleaseRow) -> bool:
+def says_the_same(manifest: Mapping[str, Any], row: ReleaseRow) -> bool:
     """Return whether a manifest is that of a release; in another format it has other digests."""
     own = {key: value for key, value in _own(row).items() if key not in _DIGESTS}
     return {key: value for key, value in manifest.items() if key not in _DIGESTS} == own

@@ -9,6 +9,8 @@ from reveil.events import Event
 
 if TYPE_CHECKING:
     from reveil.events import Events
+    from reveil.guarantees.base import Guarantee
+    from reveil.series.telling import Telling
     from reveil.vault import ReleaseRow
 
 
@@ -21,9 +23,23 @@ def pending(row: ReleaseRow) -> PendingError:
     )
 
 
-def all_new(events: Events | None) -> str | None:
+def remark(telling: Telling, guarantee: Guarantee, *, began: bool) -> str | None:
+    """Return what the owner should know of a release beside what the manifest says."""
+    if began:
+        return "a new vault was made: from now on it must not be lost, and has to be backed up with its key"
+    events = telling.events
+    if events is None:
+        return None
+    before = events.count(Event.UNCHANGED) + events.count(Event.UPDATE)
+    changed = [
+        own.sum() for name in telling.job.snapshot.schema.sensitive if (own := events.differs.get(name)) is not None
+    ]
+    return _all_new(events) or guarantee.caution(before, events.count(Event.RETURN), int(sum(changed)))
+
+
+def _all_new(events: Events) -> str | None:
     """Return a word of warning when nobody of the last release is in this one."""
-    if events is None or not events.deleted or events.count(Event.UNCHANGED) or events.count(Event.UPDATE):
+    if not events.deleted or events.count(Event.UNCHANGED) or events.count(Event.UPDATE):
         return None
     return (
         f"none of the {events.deleted:,} persons of the last release is in this table; if that is not so, their ids "

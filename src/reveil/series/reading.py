@@ -30,7 +30,8 @@ def read_job(
         snapshot = _records(snapshot, where)
         request["where"] = where
     if columns is not None:
-        wanted = tuple(dict.fromkeys(columns))
+        listed = columns.split(",") if isinstance(columns, str) else columns
+        wanted = tuple(dict.fromkeys(name.strip() for name in listed))
         snapshot = _columns(snapshot, wanted)
         request["columns"] = sorted(wanted)
     return Job.of(vault, snapshot, request)
@@ -44,7 +45,7 @@ def _records(snapshot: Snapshot, where: str) -> Snapshot:
         raise ConfigError(
             f"who is published must not depend on the sensitive column {secret[0]!r}: absence would tell it",
             column=secret[0],
-            hint="Use quasi columns only.",
+            hint="Use columns that are not sensitive.",
         )
     frame = snapshot.frame.filter(matches(expression, snapshot.frame, snapshot.schema))
     if not frame.height:

@@ -16,16 +16,16 @@ import polars as pl
 
 from reveil.codes import encode
 from reveil.config import Config, load_config, placed
-from reveil.errors import ConfigError, RefusedError
+from reveil.errors import ConfigError, RefusedError, VerificationError
 from reveil.files import keep_out, output_path, spare, undisturbed
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.release import GROUP, Release
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, described, same_making
 from reveil.series.alone import alone
-from reveil.series.backups import check_folder, refuse_if_behind
+from reveil.series.backups import check_folder, refuse_if_behind, says_the_same
 from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
-from reveil.series.lines import all_new, line, pending, qualify
+from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.reading import read_job
 from reveil.series.telling import Job, Telling, placements_of
@@ -170,6 +170,7 @@ class Series:
         if target is not None:
             spare(target, [*self.files, *read])
             keep_out(target, self.vault)
+        began = not dry_run and not (self.vault / DATABASE).exists()
         with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
             stage("reading")
             job = read_job(vault, self.schema, frame, columns, where)
@@ -187,7 +188,7 @@ class Series:
             stage("grouping")
             prepared, telling = self._prepare(vault, job, self.guarantee)
             self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage)
-            return Published(prepared.release, "published", note=all_new(telling.events))
+            return Published(prepared.release, "published", note=remark(telling, self.guarantee, began=began))
 
     def _carry_out(
         self,
@@ -310,12 +311,23 @@ class Series:
             vault.abandon(release)
             remove_drafts(vault)
 
-    def part_of(self, frame: Any, manifest: Mapping[str, Any]) -> Snapshot:
-        """Return the part of a snapshot that was asked for when a release was made of it."""
+    def part_of(self, frame: Any, manifest: Mapping[str, Any], *, known: bool = False) -> Snapshot:
+        """Return the part of a snapshot that was asked for when a release was made of it.
+
+        ``known``: the vault must know the release. Else one that it does not know is taken to be of the whole table.
+        """
         with self._opened() as vault:
             own = manifest.get("series_id") == vault.series_id
-            rows = {row.release: row.request for row in vault.releases()} if own else {}
-            request = rows.get(manifest.get("release") or 0, {})
+            rows = {row.release: row for row in vault.releases()} if own else {}
+            row = rows.get(manifest.get("release") or 0)
+            if known and (row is None or not says_the_same(manifest, row)):
+                raise VerificationError(
+                    "this is not a release of the series that the vault remembers",
+                    file=self.vault,
+                    hint="Is this the config that it was published with? Beside the releases of the series it may tell "
+                    "more than any of them promises.",
+                )
+            request = {} if row is None else row.request
             return read_job(vault, self.schema, frame, request.get("columns"), request.get("where")).snapshot
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
@@ -404,7 +416,9 @@ class Series:
         with DuckDBVault.open(self.vault, create=create) as vault:
             if vault.head():
                 now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
-                agree(vault.setting("config") or {}, now, self.guarantee)
+                before = vault.setting("config") or {}
+                agree(before, now, self.guarantee)
+                self.name = self.name or before.get("series.name")
             yield vault
 
 

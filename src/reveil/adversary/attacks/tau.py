@@ -65,7 +65,7 @@ def _kept_apart(evidence: Evidence, slots: Slots) -> Findings | None:
     told = np.flatnonzero(signatures.many > 0)
     settled = signatures.settled[told]
     belief = 1 / signatures.least[told]
-    value = slots.codes[slots.rows[signatures.group[told]]]
+    value = np.where(settled, slots.codes[slots.rows[signatures.group[told]]], -1).astype(np.int32)
     summary: dict[str, Any] = {
         "rule": slots.rule,
         "certain": int((settled & (belief >= 1)).sum()),
