@@ -244,3 +244,15 @@ def test_on_the_command_line(tmp_path):
     done = command("publish", tmp_path / "s2.csv", "-c", path, "-o", tmp_path / "r2.csv")
     assert done.returncode == 0
     assert "release 2" in done.stderr
+
+
+def test_a_file_is_adopted_once_and_rows_of_others_are_counted(tmp_path):
+    schema = rv.Schema(person="pid", quasi=["age"], sensitive="disease")
+    frame = pl.DataFrame({"pid": range(8), "age": range(20, 28), "disease": list("abcdefgh")})
+    pl.DataFrame({"age": ["20-23"] * 4 + ["24-27"] * 4, "disease": list("abcdefgh")}).write_csv(tmp_path / "r.csv")
+    own = rv.Series.open(tmp_path / "v", schema, rv.TauSafety(m=2))
+    found = own.adopt(frame.head(6), tmp_path / "r.csv")
+    assert found.strangers == 2
+    assert any("2 published rows fit nobody" in sentence for sentence in found.sentences())
+    with pytest.raises(rv.RefusedError, match="release 1 of the series already"):
+        own.adopt(frame.head(6), tmp_path / "r.csv")

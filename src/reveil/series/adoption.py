@@ -40,7 +40,8 @@ class Adopted:
     rest from then on. ``unsafe_groups`` break the guarantee already: of their persons, ``kept`` go on with the values
     they were told, and ``held_back`` rest, because they were told fewer than the guarantee needs; under a guarantee in
     which nobody rests, they are ``renewed``. ``crossed`` were told some of these values before, and others: they rest,
-    too. ``exact``: it is a release of this very series that the vault did not know, and nothing had to be guessed.
+    too. ``strangers`` are published rows that fit nobody of the snapshot. ``exact``: it is a release of this very
+    series that the vault did not know, and nothing had to be guessed.
     """
 
     release: int
@@ -53,6 +54,7 @@ class Adopted:
     held_back: int
     renewed: int = 0
     crossed: int = 0
+    strangers: int = 0
     exact: bool = False
 
     def sentences(self) -> list[str]:
@@ -61,6 +63,10 @@ class Adopted:
             f"adopted as release {self.release}: {self.persons:,} persons recognised in {self.groups:,} groups"
             + (f", {self.unpublished:,} not published" if self.unpublished else "")
         ]
+        if self.strangers:
+            found.append(
+                f"{self.strangers:,} published rows fit nobody of this snapshot: is it the one that was published?"
+            )
         if self.ambiguous:
             found.append(
                 f"{self.ambiguous:,} persons could be in more than one group"
@@ -143,6 +149,7 @@ def adopt(
         held_back=0 if last_only else counts[2],
         renewed=counts[2] if last_only else 0,
         crossed=crossed,
+        strangers=max(len(release.classes) - release.manifest["counterfeits"]["total"] - placed.placed, 0),
     )
 
 
@@ -166,7 +173,12 @@ def _record(
         told=told,
         replaces=replaces,
         placements=None,
-        facts={"counterfeits": 0, "withheld": 0, **(facts or {}), "guarantee": release.manifest["guarantee"]},
+        facts={
+            "counterfeits": release.manifest["counterfeits"]["total"],
+            "withheld": release.manifest["withheld"],
+            **(facts or {}),
+            "guarantee": release.manifest["guarantee"],
+        },
         settings=settings,
         path=path,
         manifest_digest=digest,

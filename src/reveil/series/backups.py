@@ -77,6 +77,10 @@ def refuse_if_out_of_order(vault: Vault, manifest: Mapping[str, Any]) -> None:
             + ("which the vault knows already" if known else f"and release {wanted} comes first"),
             hint="See reveil history." if known else f"Adopt release {wanted} first.",
         )
+    digest = manifest.get("digest")
+    twice = [row.release for row in vault.releases() if digest is not None and row.digest == digest]
+    if twice:
+        raise RefusedError(f"this file is release {twice[0]} of the series already", hint="See reveil history.")
 
 
 def _manifests(vault: Vault, folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
