@@ -173,6 +173,9 @@ def _guarantee_lines(found: Profile) -> Iterator[str]:
         "A table that is published again and again tells more with each release. The guarantee for a whole series is "
         f"chosen by kind. Known here: {', '.join(registry.names('guarantees'))}."
     )
+    if found.names(Role.PERSON) and len(found.names(Role.SENSITIVE)) == 1:
+        yield from _comment("Instead of the lines above, for releases that may be compared with each other:")
+        yield from ('# kind = "tau-safety"', "# m = 4")
     if not found.names(Role.PERSON):
         yield from _comment(
             "No column says whom a row is about. One release needs none; a series does: a number that stays the same "
