@@ -37,7 +37,7 @@ def build(points):
             if high - low > spread:
                 widest, spread = a, high - low
         if e - s > LEAF and spread > 0:
-            _select(points, order, s, e, s + (e - s) // 2, widest)
+            select(points, order, s, e, s + (e - s) // 2, widest)
             middle = s + (e - s) // 2
             child[node] = used
             start[used], end[used] = s, middle
@@ -48,7 +48,7 @@ def build(points):
 
 
 @kernel
-def _select(points, order, s, e, k, a):
+def select(points, order, s, e, k, a):
     """Permute ``order[s:e]`` so that the k-th by attribute a is in its place, smaller ones before, larger behind."""
     low, high = s, e - 1
     while low < high:

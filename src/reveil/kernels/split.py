@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reveil.kernels import kernel
+from reveil.kernels.ranges import select
 
 DEPTH = 64  # a bucket of 2**63 groups would need one more
 
@@ -72,7 +73,7 @@ def split(order, slot_starts, buckets, sizes, points, cells, offsets):
                     upto += x <= cut
                 here = min(max((2 * mine * left + groups) // (2 * groups), below), upto)
                 here = min(max(here, mine - right), left)
-                _select(order, start, end, start + here, points, a)
+                select(points, order, start, end, start + here, a)
                 lo[top + 1, s], hi[top + 1, s] = start + here, end
                 hi[top, s] = start + here
             count[top + 1], first[top + 1] = right, first[top] + left
@@ -119,30 +120,6 @@ def _smallest(keys, size, place):
         else:
             break
     return keys[place]
-
-
-@kernel
-def _select(order, start, end, place, points, a):
-    """Reorder a list so that no record before a place lies behind one after it, along one attribute."""
-    low, high = start, end - 1
-    while low < high:
-        pivot = points[order[(low + high) // 2], a]
-        i, j = low, high
-        while i <= j:
-            while points[order[i], a] < pivot:
-                i += 1
-            while points[order[j], a] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            high = j
-        elif place >= i:
-            low = i
-        else:
-            break
 
 
 @kernel
