@@ -173,3 +173,13 @@ def test_releases_and_snapshots_in_the_wrong_order_are_noticed(tmp_path):
         rv.audit([first, second], schema, truth=tables[::-1])
     with pytest.raises(rv.DataError, match="no release tells the sensitive column"):
         rv.audit([first], rv.Schema(person="pid", quasi=["x"], sensitive="e"), population=tables[0].select("pid", "x"))
+
+
+def test_everybody_is_listed_when_asked_for():
+    schema = rv.Schema(person="pid", quasi=["x"], sensitive="d")
+    release = pl.DataFrame({"x": ["[0, 3]"] * 2, "d": ["a", "b"]})
+    truth = pl.DataFrame({"pid": ["p", "q", "r"], "x": [1, 2, 9], "d": ["a", "b", "c"]})
+    told = rv.audit([release], schema, truth=[truth]).to_json(everybody=True)
+    assert sorted(person["person"] for person in told["persons"]) == ["p", "q", "r"]
+    away = next(person for person in told["persons"] if person["person"] == "r")
+    assert (away["belief"], away["value"], away["releases"], away["exact"]) == (None, None, [], False)

@@ -46,6 +46,7 @@ class Audit:
     known: str
     sentence: str
     column: str = ""
+    everybody: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String), repr=False)
 
     def __repr__(self) -> str:
         """Say the sentence: names and values stay out of logs."""
@@ -64,8 +65,12 @@ class Audit:
         return self.persons.filter(pl.col("proven") > limit)
 
     def to_json(self, *, everybody: bool = False) -> dict[str, Any]:
-        """Return what is written as JSON: the persons above the bound, or everybody."""
-        shown = self.persons if everybody else self.breaches
+        """Return what is written as JSON: the persons above the bound, or everybody, found out about or not."""
+        shown = self.breaches
+        if everybody:
+            rest = self.everybody.filter(~self.everybody.is_in(self.persons["person"].implode())).alias("person")
+            nothing = {"releases": pl.lit([], dtype=pl.List(pl.Int64)), "exact": pl.lit(False)}
+            shown = pl.concat([self.persons, rest.to_frame().with_columns(**nothing)], how="diagonal")
         return {
             "format": FORMAT,
             "releases": self.releases,
@@ -135,7 +140,17 @@ def judge(
     persons = persons.sort("proven", "belief", "person", descending=[True, True, False])
     sentence = _sentence(evidence, persons, summary)
     certain = _facts(evidence, _dated(evidence, _concatenated(facts)), list(findings))
-    return Audit(persons, certain, summary, told, _releases(evidence, best), evidence.known, sentence, evidence.column)
+    return Audit(
+        persons,
+        certain,
+        summary,
+        told,
+        _releases(evidence, best),
+        evidence.known,
+        sentence,
+        evidence.column,
+        evidence.persons,
+    )
 
 
 def _bounded(attack: Attack, kind: str) -> bool:
@@ -169,7 +184,16 @@ def merged(results: Sequence[Audit]) -> Audit:
     certain = pl.concat(
         [own.certain.with_columns(pl.lit(c).alias("column")) for own, c in zip(results, columns, strict=True)]
     )
-    return Audit(persons, certain, summary, attacks, first.releases, first.known, sentence)
+    return Audit(
+        persons,
+        certain,
+        summary,
+        attacks,
+        first.releases,
+        first.known,
+        sentence,
+        everybody=first.everybody,
+    )
 
 
 def _whole(found: Findings, number: int, *, ever: bool) -> _Best:
