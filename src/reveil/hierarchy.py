@@ -18,7 +18,9 @@ refused at load time. A chain of nodes over the same leaves counts as one node, 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
 import re
 import tomllib
 import unicodedata
@@ -54,6 +56,12 @@ class Taxonomy:
     lo: IntArray = field(repr=False)
     hi: IntArray = field(repr=False)
     aliases: Mapping[str, int] = field(repr=False, default_factory=dict)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the tree, by which two can be compared without being kept."""
+        parts = json.dumps([list(self.leaves), self.levels.tolist(), list(self.labels)])
+        return "sha256:" + hashlib.sha256(parts.encode()).hexdigest()
 
     @classmethod
     def load(cls, source: str | Path | Mapping[str, Any] | Taxonomy, *, show: bool = True) -> Taxonomy:

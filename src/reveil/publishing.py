@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +16,14 @@ from reveil.guarantees.static import prepare_static
 from reveil.models.base import Model
 from reveil.release import Release
 from reveil.series import Published, Series
+from reveil.series.published import Stage, silent
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reveil.schema import Schema
-
-Stage = Callable[[str], None]
-
-
-def _silent(_: str) -> None:
-    """Report progress to nobody."""
 
 
 def anonymize(
@@ -63,7 +59,7 @@ def publish_file(
     where: str | None = None,
     dry_run: bool = False,
     again: bool = False,
-    stage: Stage = _silent,
+    stage: Stage = silent,
 ) -> Published:
     """Publish a file as the config says: prepare, write, verify from the written bytes, put in place.
 
@@ -102,7 +98,7 @@ def publish_file(
     return Published(prepared.release, "published")
 
 
-def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, stage: Stage = _silent) -> Release:
+def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, stage: Stage = silent) -> Release:
     """Verify a published file against the file it came from."""
     stage("reading")
     written = Release.read(release)

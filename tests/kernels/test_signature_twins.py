@@ -131,3 +131,41 @@ def test_hmac(messages, key):
     out = np.empty((len(messages), 2), np.uint64)
     sha256.hmac(*states, content, starts, 0, len(messages), sha256.ROUNDS, out)
     assert [tuple(map(int, row)) for row in out] == [plain_sha256.hmac(key, message) for message in messages]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_gathering_around_movers(seed):
+    """Every mover is in one group of different values, which nobody in it was told; nobody is taken twice."""
+    rng, values, ranks, points, records = _pools(seed)
+    movers = np.setdiff1d(np.arange(len(values)), records).astype(np.int32)
+    movers = movers[np.argsort(values[movers], kind="stable")]
+    told = [sorted(set(rng.integers(4, 10, rng.integers(1, 4)).tolist())) for _ in movers]
+    pool, starts, after, before = _linked(records, values, ranks)
+    pool_starts = np.concatenate([starts, np.full(6, starts[-1])])
+    mover_starts = np.searchsorted(values[movers], np.arange(11)).astype(np.int64)
+    left = np.diff(pool_starts)
+    formed, chosen = near.gather(
+        movers,
+        np.array([code for own in told for code in own], np.int32),
+        np.cumsum([0, *map(len, told)]).astype(np.int64),
+        mover_starts,
+        pool,
+        ranks,
+        pool_starts,
+        after,
+        before,
+        left,
+        values,
+        points,
+        rng.permutation(10).astype(np.int32),
+        3,
+    )
+    real = formed[formed >= 0]
+    assert len(np.unique(real)) == len(real)
+    assert set(movers.tolist()) <= set(real.tolist()) <= set(movers.tolist()) | set(records.tolist())
+    barred = dict(zip(movers.tolist(), told, strict=True))
+    for group, own in zip(formed.tolist(), chosen.tolist(), strict=True):
+        assert len(set(own)) == 3
+        assert all(record < 0 or values[record] == value for record, value in zip(group, own, strict=True))
+        assert not set(own) & {code for record in group for code in barred.get(record, [])}
+    assert left.sum() == len(records) - np.isin(real, records).sum()

@@ -261,6 +261,11 @@ class _Options:
         indptr = np.append(starts, len(own)).astype(np.int64)
         return cls(indptr, own, label[own[starts]], options, slot, group, value, row, rank)
 
+    @property
+    def laid(self) -> tuple[npt.NDArray[np.integer], ...]:
+        """The slots of each component and their options, as the kernels of worlds take them."""
+        return self.indptr, self.slots, self.options, self.group, self.value, self.row
+
     def best(self, slots: Slots, weight: FloatArray) -> tuple[IntArray, FloatArray, CodeArray]:
         """Return the slots, the largest weight of a value of each, and that value."""
         keys, place = np.unique(self.slot * slots.domain + self.value, return_inverse=True)
@@ -269,6 +274,12 @@ class _Options:
         order = np.lexsort((-summed, slot))
         first = order[np.flatnonzero(np.diff(slot[order], prepend=-1))]
         return slot[first], summed[first].astype(np.float64), value[first]
+
+
+def _known(slots: Slots) -> tuple[object, ...]:
+    """Return what is known of lives and groups, as the kernels of worlds take it; they use up rows and room."""
+    apart, kept = slots.rule == "apart", slots.kept & (slots.rule == "kept")
+    return slots.before, slots.changed, apart, kept, slots.sets, slots.counts.copy(), slots.room.copy()
 
 
 def _count(
@@ -285,25 +296,7 @@ def _count(
         return
     these = _Options.of(slots, possible, label, small)
     tally = np.zeros(len(these.slot), np.int64)
-    number = worlds.count(
-        these.indptr,
-        these.slots,
-        these.options,
-        these.group,
-        these.value,
-        these.row,
-        these.rank,
-        slots.before,
-        slots.changed,
-        slots.rule == "apart",
-        slots.kept & (slots.rule == "kept"),
-        slots.sets,
-        slots.counts.copy(),
-        slots.room.copy(),
-        once,
-        STEPS,
-        tally,
-    )
+    number = worlds.count(*these.laid, these.rank, *_known(slots), once, STEPS, tally)
     total = np.zeros(int(label.max()) + 1, np.int64)
     total[these.component] = number
     counted = small.copy()
@@ -326,23 +319,7 @@ def _draw(
     these = _Options.of(slots, possible, label, medium)
     tally = np.zeros(len(these.slot))
     longest = int(np.diff(these.indptr).max())
-    total, squares = worlds.draw(
-        these.indptr,
-        these.slots,
-        these.options,
-        these.group,
-        these.value,
-        these.row,
-        slots.before,
-        slots.changed,
-        slots.rule == "apart",
-        slots.kept & (slots.rule == "kept"),
-        slots.sets,
-        slots.counts.copy(),
-        slots.room.copy(),
-        rng.random((DRAWN, longest)),
-        tally,
-    )
+    total, squares = worlds.draw(*these.laid, *_known(slots), rng.random((DRAWN, longest)), tally)
     weight, effective = np.zeros(int(label.max()) + 1), np.zeros(int(label.max()) + 1)
     weight[these.component] = total
     effective[these.component] = np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0)

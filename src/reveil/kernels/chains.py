@@ -159,7 +159,7 @@ def agree(own_indptr, own_slots, indptr, groups, sets, before, kept, loose, ever
                             continue
                         good = False
                         for f in range(indptr[j], indptr[j + 1]):
-                            if alive[f] and _go_together(sets, groups[e], groups[f], everywhere):
+                            if alive[f] and go_together(sets, groups[e], groups[f], everywhere):
                                 good = True
                                 break
                         if turn == 1:
@@ -178,7 +178,7 @@ def agree(own_indptr, own_slots, indptr, groups, sets, before, kept, loose, ever
 
 
 @kernel
-def _go_together(sets, one, other, apart):
+def go_together(sets, one, other, apart):
     """Return whether two sets are equal or, where that is allowed, share nothing."""
     equal, disjoint = True, True
     for w in range(sets.shape[1]):
@@ -205,7 +205,7 @@ def settle(indptr, groups, first, person, release, told, sets, distinct, signatu
             g = groups[e] + first
             good = True
             for t in range(told.shape[1]):
-                if t != release and told[p, t] >= 0 and not _go_together(sets, g, told[p, t], True):
+                if t != release and told[p, t] >= 0 and not go_together(sets, g, told[p, t], True):
                     good = False
                     break
             if not good:

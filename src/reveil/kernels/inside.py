@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from reveil.kernels import kernel
+from reveil.kernels.ranges import compare, holds
 
 
 @kernel
 def any_inside(points, order, start, end, child, node_lo, node_hi, lo, hi, out):
     """Set ``out[b]`` where a point lies inside the box lo[b]..hi[b]; the tree is that of ``ranges.build``."""
-    width = points.shape[1]
     stack = np.empty(128, np.int64)
     for b in range(lo.shape[0]):
         found = False
@@ -19,13 +19,7 @@ def any_inside(points, order, start, end, child, node_lo, node_hi, lo, hi, out):
         while top > 0 and not found:
             top -= 1
             node = stack[top]
-            apart, within = False, True
-            for a in range(width):
-                if node_hi[node, a] < lo[b, a] or node_lo[node, a] > hi[b, a]:
-                    apart = True
-                    break
-                if node_lo[node, a] < lo[b, a] or node_hi[node, a] > hi[b, a]:
-                    within = False
+            apart, within = compare(node_lo[node], node_hi[node], lo[b], hi[b])
             if apart:
                 continue
             if within:
@@ -37,13 +31,7 @@ def any_inside(points, order, start, end, child, node_lo, node_hi, lo, hi, out):
                 top += 2
                 continue
             for i in range(start[node], end[node]):
-                inside = True
-                for a in range(width):
-                    code = points[order[i], a]
-                    if code < lo[b, a] or code > hi[b, a]:
-                        inside = False
-                        break
-                if inside:
+                if holds(lo[b], hi[b], points[order[i]]):
                     found = True
                     break
         out[b] = found

@@ -72,10 +72,30 @@ def select(points, order, s, e, k, a):
 
 
 @kernel
+def compare(node_lo, node_hi, lo, hi):
+    """Return whether a node and a box are apart, and whether the node is within the box."""
+    within = True
+    for a in range(lo.shape[0]):
+        if node_hi[a] < lo[a] or node_lo[a] > hi[a]:
+            return True, False
+        if node_lo[a] < lo[a] or node_hi[a] > hi[a]:
+            within = False
+    return False, within
+
+
+@kernel
+def holds(lo, hi, point):
+    """Return whether a box holds a point."""
+    inside = True
+    for a in range(lo.shape[0]):
+        inside &= lo[a] <= point[a] <= hi[a]
+    return inside
+
+
+@kernel
 def search(points, order, start, end, child, node_lo, node_hi, lo, hi, indptr, out):
     """List the points inside each box lo..hi. With an empty ``out`` only count, into ``indptr``."""
     counting = out.shape[0] == 0
-    width = points.shape[1]
     stack = np.empty(128, np.int64)
     for b in range(lo.shape[0]):
         found = 0
@@ -86,13 +106,7 @@ def search(points, order, start, end, child, node_lo, node_hi, lo, hi, indptr, o
         while top > 0:
             top -= 1
             node = stack[top]
-            apart, within = False, True
-            for a in range(width):
-                if node_hi[node, a] < lo[b, a] or node_lo[node, a] > hi[b, a]:
-                    apart = True
-                    break
-                if node_lo[node, a] < lo[b, a] or node_hi[node, a] > hi[b, a]:
-                    within = False
+            apart, within = compare(node_lo[node], node_hi[node], lo[b], hi[b])
             if apart:
                 continue
             if not within and child[node] > 0:
@@ -104,14 +118,7 @@ def search(points, order, start, end, child, node_lo, node_hi, lo, hi, indptr, o
                 found += end[node] - start[node]
                 continue
             for i in range(start[node], end[node]):
-                inside = True
-                if not within:
-                    for a in range(width):
-                        code = points[order[i], a]
-                        if code < lo[b, a] or code > hi[b, a]:
-                            inside = False
-                            break
-                if inside:
+                if within or holds(lo[b], hi[b], points[order[i]]):
                     if not counting:
                         out[found] = order[i]
                     found += 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from reveil.kernels import kernel
+from reveil.kernels.chains import go_together
 
 
 @kernel
@@ -24,16 +25,9 @@ def _fits(i, o, group, value, row, before, changed, everywhere, kept, sets, left
         if changed[i] == 1 and value[chosen[j]] == value[o]:
             return False
     while j >= 0:
-        if chosen[j] >= 0 and (everywhere or (kept[i] and j == before[i])):
-            one, other = group[o], group[chosen[j]]
-            equal, disjoint = True, True
-            for w in range(sets.shape[1]):
-                if sets[one, w] != sets[other, w]:
-                    equal = False
-                if sets[one, w] & sets[other, w]:
-                    disjoint = False
-            if not (equal or (everywhere and disjoint)):
-                return False
+        bound = chosen[j] >= 0 and (everywhere or (kept[i] and j == before[i]))
+        if bound and not go_together(sets, group[o], group[chosen[j]], everywhere):
+            return False
         j = before[j]
     return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reveil.series.adoption import Adopted
-from reveil.series.series import Published, Series
+from reveil.series.published import Published
+from reveil.series.series import Series
 
 __all__ = ["Adopted", "Published", "Series"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +46,7 @@ def _column(column: Column) -> dict[str, Any]:
         found["bins"] = column.bins
     if column.taxonomy is not None:
         # The vault compares hierarchies; it need not hold them.
-        parts = json.dumps(
-            [list(column.taxonomy.leaves), column.taxonomy.levels.tolist(), list(column.taxonomy.labels)]
-        )
-        found["hierarchy"] = "sha256:" + hashlib.sha256(parts.encode()).hexdigest()
+        found["hierarchy"] = column.taxonomy.fingerprint
     return found
 
 

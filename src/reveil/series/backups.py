@@ -17,7 +17,7 @@ from reveil.manifest import digest_of, manifest_path
 from reveil.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from reveil.vault import ReleaseRow, Vault
 
@@ -43,13 +43,13 @@ def check_folder(vault: Vault, folder: Path) -> list[str]:
     return [*wrong, *_damaged(folder, rows.values()), *_broken_chain(rows)]
 
 
-def refuse_if_behind(vault: Vault, target: Path | None) -> None:
+def refuse_if_behind(vault: Vault, releases: Sequence[ReleaseRow], target: Path | None) -> None:
     """Refuse to publish when a folder that releases were written to has one that the vault does not know.
 
     It is a later one, or one of the same number that says something else: then the vault was restored from an old
     backup, and went on from there.
     """
-    rows = {row.release: row for row in vault.releases()}
+    rows = {row.release: row for row in releases}
     folders = {target.resolve().parent} if target is not None else set()
     folders |= {Path(row.path).parent for row in rows.values() if row.path}
     for folder in sorted(folders):

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import ConfigError, DataError
+from reveil.errors import ConfigError, DataError, VerificationError
 from reveil.expressions import matches, parse
 from reveil.schema import Role, Schema
 from reveil.series.agreement import check_columns
+from reveil.series.backups import says_the_same
 from reveil.series.column_types import settled, with_known_types
 from reveil.series.telling import Job
 from reveil.snapshot import Snapshot, read_snapshot
+from reveil.snapshot.csv_file import check_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from reveil.vault import Vault
 
@@ -35,6 +39,33 @@ def read_job(
         snapshot = _columns(snapshot, wanted)
         request["columns"] = sorted(wanted)
     return Job.of(vault, snapshot, request)
+
+
+def read_part(vault: Vault, schema: Schema, frame: Any, manifest: Mapping[str, Any], *, known: bool) -> Snapshot:
+    """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
+
+    ``known``: the vault must know the release.
+    """
+    own = manifest.get("series_id") == vault.series_id
+    rows = {row.release: row for row in vault.releases()} if own else {}
+    row = rows.get(manifest.get("release") or 0)
+    if known and (row is None or not says_the_same(manifest, row)):
+        raise VerificationError(
+            "this is not a release of the series that the vault remembers",
+            file=vault.folder,
+            hint="Is this the config that it was published with? Beside the releases of the series it may tell more "
+            "than any of them promises.",
+        )
+    request = {} if row is None else row.request
+    return read_job(vault, schema, frame, request.get("columns"), request.get("where")).snapshot
+
+
+def files_of(*given: object) -> list[Path]:
+    """Return those of the arguments that are files, which must be there: a vault is not made for a mistyped name."""
+    paths = [Path(one) for one in given if isinstance(one, str | os.PathLike)]
+    for path in paths:
+        check_path(path)
+    return paths
 
 
 def _records(snapshot: Snapshot, where: str) -> Snapshot:

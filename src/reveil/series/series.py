@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from reveil.codes import encode
 from reveil.config import Config, load_config, placed
-from reveil.errors import ConfigError, RefusedError, VerificationError
+from reveil.errors import ConfigError, RefusedError
 from reveil.files import keep_out, output_path, spare, undisturbed
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.release import GROUP, Release
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, described, same_making
 from reveil.series.alone import alone
-from reveil.series.backups import check_folder, refuse_if_behind, says_the_same
+from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
 from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
-from reveil.series.reading import read_job
+from reveil.series.published import Published, Stage, silent
+from reveil.series.reading import files_of, read_job, read_part
 from reveil.series.telling import Job, Telling, placements_of
 from reveil.signature_rule import check_signatures
 from reveil.snapshot import Snapshot, to_native
-from reveil.snapshot.csv_file import check_path
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
 from reveil.vault.private import private
@@ -39,23 +37,11 @@ from reveil.vault.protocol import ADOPTED, CONFIRMED, PENDING
 from reveil.verification import verify
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
     from reveil.groupers.base import Grouper
     from reveil.schema import Schema
-
-Stage = Callable[[str], None]
-
-
-def _silent(_: str) -> None:
-    """Report progress to nobody."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """A release and how it came about: made now, a pending one finished, or the last one once more."""
-
-    release: Release
-    how: Literal["published", "resumed", "already"]
-    note: str | None = None
 
 
 class Series:
@@ -162,11 +148,11 @@ class Series:
         *,
         dry_run: bool = False,
         again: bool = False,
-        stage: Stage = _silent,
+        stage: Stage = silent,
     ) -> Published:
         """Publish the table as the next release, and write it to a file before it is confirmed."""
         target = None if out is None else output_path(Path(out))
-        read = _files(frame)
+        read = files_of(frame)
         if target is not None:
             spare(target, [*self.files, *read])
             keep_out(target, self.vault)
@@ -174,7 +160,8 @@ class Series:
         with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
             stage("reading")
             job = read_job(vault, self.schema, frame, columns, where)
-            last = next(reversed(vault.releases()), None)
+            rows = vault.releases()
+            last = rows[-1] if rows else None
             if last is not None and last.state == PENDING:
                 return self._resume(vault, last, job, target, dry_run=dry_run)
             if last is not None and not again and job.is_that_of(last) and self._stands(vault, last):
@@ -184,9 +171,9 @@ class Series:
                 if not dry_run:
                     remove_drafts(vault, keep=last.release)
                 return Published(release, "already")
-            refuse_if_behind(vault, target)
+            refuse_if_behind(vault, rows, target)
             stage("grouping")
-            prepared, telling = self._prepare(vault, job, self.guarantee)
+            prepared, telling = self._prepare(vault, job, self.guarantee, rows)
             self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage)
             return Published(prepared.release, "published", note=remark(telling, self.guarantee, began=began))
 
@@ -266,11 +253,12 @@ class Series:
         draft = find_copy(vault, row)
         return replace(Release.read(draft), native=job.snapshot.native), draft
 
-    def _prepare(self, vault: Vault, job: Job, guarantee: Guarantee) -> tuple[Prepared, Telling]:
+    def _prepare(
+        self, vault: Vault, job: Job, guarantee: Guarantee, rows: Sequence[ReleaseRow]
+    ) -> tuple[Prepared, Telling]:
         """Remember, compare, group."""
         codes = encode(job.snapshot)
         telling = Telling.of(vault, job, codes, guarantee)
-        rows = vault.releases()
         previous = rows[-1].manifest_digest if rows else None
         # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
         about = json.dumps(job.request, sort_keys=True)
@@ -317,18 +305,7 @@ class Series:
         ``known``: the vault must know the release. Else one that it does not know is taken to be of the whole table.
         """
         with self._opened() as vault:
-            own = manifest.get("series_id") == vault.series_id
-            rows = {row.release: row for row in vault.releases()} if own else {}
-            row = rows.get(manifest.get("release") or 0)
-            if known and (row is None or not says_the_same(manifest, row)):
-                raise VerificationError(
-                    "this is not a release of the series that the vault remembers",
-                    file=self.vault,
-                    hint="Is this the config that it was published with? Beside the releases of the series it may tell "
-                    "more than any of them promises.",
-                )
-            request = {} if row is None else row.request
-            return read_job(vault, self.schema, frame, request.get("columns"), request.get("where")).snapshot
+            return read_part(vault, self.schema, frame, manifest, known=known)
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
@@ -377,15 +354,15 @@ class Series:
 
         Returns what was found: how many persons were recognised, and whose groups cannot be kept.
         """
-        _files(frame, release)
+        files_of(frame, release)
         with alone(self.vault), self._opened(create=True) as vault:
-            last = next(reversed(vault.releases()), None)
-            if last is not None and last.state == PENDING:
-                raise pending(last)
+            rows = vault.releases()
+            if rows and rows[-1].state == PENDING:
+                raise pending(rows[-1])
             job = read_job(vault, self.schema, frame)
 
             def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
-                return self._prepare(vault, job, guarantee)
+                return self._prepare(vault, job, guarantee, rows)
 
             return adopt(vault, job, release, self.guarantee, self._settings(vault), remade)
 
@@ -420,11 +397,3 @@ class Series:
                 agree(before, now, self.guarantee)
                 self.name = self.name or before.get("series.name")
             yield vault
-
-
-def _files(*given: object) -> list[Path]:
-    """Return those of the arguments that are files, which must be there: a vault is not made for a mistyped name."""
-    paths = [Path(one) for one in given if isinstance(one, str | os.PathLike)]
-    for path in paths:
-        check_path(path)
-    return paths

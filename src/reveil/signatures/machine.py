@@ -245,14 +245,15 @@ class _Pool:
         self.before = np.arange(len(records) + 1, dtype=np.int64)
         self.left = np.diff(self.starts)
 
+    @property
+    def _lists(self) -> tuple[npt.NDArray[np.integer], ...]:
+        """The records by value along the curve, and what is still free of them, as the kernels take it."""
+        return self.records, self.space.ranks, self.starts, self.after, self.before
+
     def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
         """Take a near record for each hole, as far as the quota goes."""
         taken: CodeArray = near.fill(
-            self.records,
-            self.space.ranks,
-            self.starts,
-            self.after,
-            self.before,
+            *self._lists,
             quota,
             wanted,
             anchors,
@@ -270,11 +271,7 @@ class _Pool:
             told.members,
             told.indptr,
             starts,
-            self.records,
-            self.space.ranks,
-            self.starts,
-            self.after,
-            self.before,
+            *self._lists,
             self.left,
             self.values,
             self.space.points,
@@ -288,11 +285,7 @@ class _Pool:
         sets = Sets.of([step.values.tolist() for step in plan])
         amounts = np.array([step.amount for step in plan], np.int64)
         order, starts = near.draw(
-            self.records,
-            self.space.ranks,
-            self.starts,
-            self.after,
-            self.before,
+            *self._lists,
             self.left,
             sets.members,
             sets.indptr,

@@ -25,7 +25,7 @@ class Absence(Attack):
 
     name: ClassVar[str] = "absence"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return findings about the rest of groups that lost, or gained, a value."""
         runs = runs_of(evidence)
         parts, groups = [], 0

@@ -26,7 +26,7 @@ class Correspondence(Attack):
 
     name: ClassVar[str] = "correspondence"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return findings of the backward attack; cracked rows are in the summary."""
         runs = runs_of(evidence)
         domain = max(len(evidence.values), 1)

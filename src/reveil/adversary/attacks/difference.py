@@ -25,7 +25,7 @@ class Difference(Attack):
 
     name: ClassVar[str] = "difference"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return findings about the rest of groups that contain other groups."""
         runs = runs_of(evidence)
         parts, contained = [], 0

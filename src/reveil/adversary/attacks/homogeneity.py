@@ -18,7 +18,7 @@ class Homogeneity(Attack):
 
     name: ClassVar[str] = "homogeneity"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return one finding for each person and release."""
         parts, per_release = [], []
         for view in evidence.views:

@@ -34,7 +34,7 @@ class Intersection(Attack):
 
     name: ClassVar[str] = "intersection"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return findings of cells, of sets of possible values and, with ids, of records."""
         runs = runs_of(evidence)
         parts = [_cells(evidence, runs), _sets(evidence, runs)]

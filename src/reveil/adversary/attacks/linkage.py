@@ -23,7 +23,7 @@ class Linkage(Attack):
 
     name: ClassVar[str] = "linkage"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return risks in the summary only."""
         releases: list[dict[str, Any]] = []
         for view in evidence.views:

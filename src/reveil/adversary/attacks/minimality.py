@@ -52,7 +52,7 @@ class Minimality(Attack):
     ) -> None:
         self.publisher, self.output, self.values = publisher, output, values
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002 - nothing is drawn
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Try every history."""
         if self.publisher is None:
             return Findings.nothing({"ran": False, "why": "no publisher was handed over: Minimality(publisher=...)"})

@@ -29,7 +29,7 @@ class Plain(Attack):
 
     name: ClassVar[str] = "plain"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return one finding for each person and release that plain columns say something about."""
         columns = _lasting(evidence)
         usable = [view for view in evidence.views if view.row_codes is not None][-BITS:]

@@ -28,7 +28,7 @@ class Serial(Attack):
     name: ClassVar[str] = "serial"
     about: ClassVar[Literal["value", "ever", "range"]] = "ever"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return, for each person, the value with the largest chance ever to have been theirs."""
         size, domain = len(evidence.persons), max(len(evidence.values), 1)
         independent = evidence.known in ("nothing", "presence")

@@ -29,7 +29,7 @@ class Similarity(Attack):
     name: ClassVar[str] = "similarity"
     about: ClassVar[Literal["value", "ever", "range"]] = "range"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return one finding for each person and release in which their group is known."""
         rank, stretches = _stretches(evidence)
         if not stretches:

@@ -22,7 +22,7 @@ class Skewness(Attack):
 
     name: ClassVar[str] = "skewness"
 
-    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:  # noqa: ARG002
+    def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return one finding for each person and release."""
         parts, farthest, mean, gain = [], 0.0, [], 0.0
         for view in evidence.views:
