@@ -9,11 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
+from reveil.admitted import admitted_codes
 from reveil.errors import ConfigError, DataError, InfeasibleError, RefusedError, VerificationError
 from reveil.signature_rule import check_signatures
 from reveil.snapshot import Snapshot
 from reveil.testing.series import changed, histories, schema
-from reveil.testing.worlds import Group, enumerate_worlds
+from reveil.testing.worlds import Group, enumerate_memberships, enumerate_worlds
 from reveil.verification import verify
 from tests.signatures.plain_memory import PlainMemory, groups_of
 
@@ -244,3 +245,40 @@ def test_near_records_share_a_group():
         return float(spans[cells.index[prepared.release.classes]].mean())
 
     assert width(rv.TauSafety(m=2)) < width(rv.MInvariance(2)) / 5
+
+
+@settings(slow, max_examples=40)
+@given(histories(values=VALUES, max_persons=4, max_releases=2), st.integers(0, 99))
+def test_who_does_not_know_the_groups_is_bounded_too(snapshots, seed):
+    """Boxes, counterfeits and events are known, groups are not: all memberships under the rule are counted."""
+    own = schema()
+    memory = PlainMemory(rv.TauSafety(m=2, domain=tuple(VALUES)), own)
+    present, holds, values, fakes = [], [], [], []
+    for t, frame in enumerate(snapshots):
+        prepared = memory.publish(frame, np.random.default_rng([seed, t]))
+        release = prepared.release
+        numbers, index = np.unique(release.groups, return_inverse=True)
+        classes = [release.classes[index == g][0] for g in range(len(numbers))]
+        inside = np.ones((frame.height, len(numbers)), np.bool_)
+        for attribute in prepared.codes.quasi:
+            cells = release.cells[attribute.name]
+            admitted = admitted_codes(cells, attribute)
+            for g, class_ in enumerate(classes):
+                inside[:, g] &= admitted.contains(np.full(frame.height, cells.index[class_]), attribute.codes)
+        persons = frame["pid"].to_list()
+        present.append(persons)
+        holds.append({(person, g): bool(inside[i, g]) for i, person in enumerate(persons) for g in range(len(numbers))})
+        texts = release.values["disease"].to_list()
+        values.append([tuple(v for v, i in zip(texts, index, strict=True) if i == g) for g in range(len(numbers))])
+        fakes.append([release.manifest["counterfeits"]["per_group"].get(str(number), 0) for number in numbers])
+    beliefs = enumerate_memberships(
+        present,
+        lambda t, person, g: holds[t][person, g],
+        values,
+        fakes,
+        changed(snapshots),
+        lambda _, told: all(a == b or not a & b for a in told for b in told),
+        count="pairs",
+    )
+    assert beliefs.worlds
+    assert beliefs.highest()[0] <= Fraction(1, 2)
