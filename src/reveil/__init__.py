@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reveil.groupers.anatomy import Anatomy as Anatomy
     from reveil.groupers.mondrian import Mondrian as Mondrian
     from reveil.guarantees.m_invariance import MInvariance as MInvariance
+    from reveil.guarantees.refinement import Refinement as Refinement
     from reveil.guarantees.static import Static as Static
     from reveil.guarantees.tau_safety import TauSafety as TauSafety
     from reveil.hierarchy import Taxonomy as Taxonomy
@@ -57,6 +58,7 @@ _HOME = {
     "Anatomy": "reveil.groupers.anatomy",
     "Mondrian": "reveil.groupers.mondrian",
     "MInvariance": "reveil.guarantees.m_invariance",
+    "Refinement": "reveil.guarantees.refinement",
     "Static": "reveil.guarantees.static",
     "TauSafety": "reveil.guarantees.tau_safety",
     "Taxonomy": "reveil.hierarchy",

@@ -6,7 +6,8 @@ all the rows can be filled: when the maximum flow from types to slots equals the
 some record's; records left over are the suppressed and withheld ones.)
 
 Counterfeits are rows that stay empty. Nobody knows which, but of each group how many: the slots lead to their group,
-and a group takes as many records as it has real rows. The flow must fill all the groups.
+and a group takes as many records as it has real rows. The flow must fill all the groups. Dirty rows are of people who
+are not in the snapshot; nobody knows where they are, only how many: so many rows may stay empty.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Candidates:
     """Records (``points`` and ``record_values``), boxes per class, and rows (``classes`` and ``row_values``).
 
     ``exact(point, box)`` decides pairs that the hulls ``lo..hi`` admit. Where some rows are counterfeit, ``seats`` has
-    the group of each box and how many records each group takes.
+    the group of each box and how many records each group takes. ``empty`` rows may be somebody else's.
     """
 
     points: CodeArray
@@ -54,6 +55,7 @@ class Candidates:
     row_values: IntArray
     exact: Callable[[IntArray, IntArray], BoolArray]
     seats: Seats | None = None
+    empty: int = 0
 
 
 def points_in_boxes(points: CodeArray, lo: CodeArray, hi: CodeArray) -> tuple[IntArray, IntArray]:
@@ -95,7 +97,8 @@ def assignable(given: Candidates) -> bool:
     pairs = pl.DataFrame({"place": place[good].astype(np.uint32), "box": box[good]})
     edges = pairs.join(types, on="place").join(slots, on=["box", "value"]).select("type", "slot", "records", "rows")
     seats = given.seats and Seats(given.seats.group[slots["box"].to_numpy()], given.seats.records)
-    return fillable(edges, types["records"].to_numpy(), slots["rows"].to_numpy(), seats=seats)
+    own, told = types["records"].to_numpy(), slots["rows"].to_numpy()
+    return fillable(edges, own, told, seats=seats, empty=given.empty)
 
 
 def fillable(
@@ -105,12 +108,13 @@ def fillable(
     most: IntArray | None = None,
     *,
     seats: Seats | None = None,
+    empty: int = 0,
 ) -> bool:
-    """Return whether the slots can be filled, or with ``seats`` the groups of slots.
+    """Return whether the slots can be filled, or with ``seats`` the groups of slots; ``empty`` rows need not be.
 
     ``edges`` has the pairs (type, slot) that fit, ``most`` how often.
     """
-    total = int((rows if seats is None else seats.records).sum())
+    total = int((rows if seats is None else seats.records).sum()) - empty
     if total > int(records.sum()):
         return False
     kind, slot = edges["type"].to_numpy().astype(np.int64), edges["slot"].to_numpy().astype(np.int64)
@@ -134,10 +138,10 @@ def fillable(
         kind, slot = kind[~forced], slot[~forced]
         records = np.where(degree == 1, 0, records)
         total -= int(taken.sum())
-    if total == 0:
+    if total <= 0:
         return True
     through = np.minimum(records[kind], rows[slot])
-    return _flow(kind, slot, through if most is None else np.minimum(through, most), records, rows, seats) == total
+    return _flow(kind, slot, through if most is None else np.minimum(through, most), records, rows, seats) >= total
 
 
 def _flow(

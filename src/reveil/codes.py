@@ -8,7 +8,7 @@ way. Ranks are made for one release: nothing that lasts from release to release 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -123,6 +123,12 @@ class Codes:
         for s, attribute in enumerate(self.sensitive):
             out[:, s] = attribute.codes
         return out
+
+    def take(self, records: npt.NDArray[np.integer]) -> Codes:
+        """Return some of the records by themselves."""
+        quasi = tuple(replace(attribute, codes=attribute.codes[records]) for attribute in self.quasi)
+        sensitive = tuple(replace(attribute, codes=attribute.codes[records]) for attribute in self.sensitive)
+        return Codes(quasi, sensitive, len(records))
 
     def references(self, records: npt.NDArray[np.integer] | None = None) -> dict[str, Reference]:
         """Return what models compare groups with."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
+@cache
 def version() -> str:
     """Return the version of the installed package."""
     from importlib.metadata import version as installed
@@ -40,6 +42,7 @@ def make_manifest(
     achieved: Mapping[str, Any],
     suppressed: int = 0,
     withheld: int = 0,
+    dirty: int = 0,
     counterfeits: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Build a manifest; ``digest`` is filled in when the table is written, ``previous`` by a series."""
@@ -57,7 +60,7 @@ def make_manifest(
         "groups": groups,
         "suppressed": suppressed,
         "withheld": withheld,
-        "dirty": 0,
+        "dirty": dirty,
         "counterfeits": dict(counterfeits or {"total": 0, "per_group": {}}),
         "achieved": dict(achieved),
         "digest": None,

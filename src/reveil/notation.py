@@ -28,6 +28,7 @@ from reveil.snapshot import canonical_text
 
 OR_NULL = " | null"
 SUPPRESSED = "*"
+SUPPRESSED_VALUE = "\x00*"  # what a suppressed cell is in a column of values, where a raw ``*`` is a text like others
 _READS_OTHERWISE = r'^$|^\*$|^[\[{"=+\-@\t\r]|[\x00-\x1f\x7f]| \| null$|^\s|\s$'
 _IN_SET = r'[,{}\[\]"]'
 _SET_PART = re.compile(r' ?("(?:[^"\\]|\\.)*"|[^,]+)')
@@ -49,8 +50,8 @@ def quoted(text: pl.Series, pattern: str = _READS_OTHERWISE) -> pl.Series:
     if not strange.any():
         return text
     distinct = text.filter(strange.fill_null(False)).unique()
-    mapping = {value: json.dumps(value, ensure_ascii=False) for value in distinct}
-    return text.replace(mapping)
+    mapping = {value: json.dumps(value, ensure_ascii=False) for value in distinct if value != SUPPRESSED_VALUE}
+    return text.replace({**mapping, SUPPRESSED_VALUE: SUPPRESSED})
 
 
 def unquoted(text: pl.Series) -> pl.Series:
@@ -80,7 +81,11 @@ def from_text(text: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
     if form is Form.SET:
         return _sets_from_text(text)
     if form is Form.VALUE and dtype == pl.String:
-        return unquoted(text)
+        values = unquoted(text)
+        hidden = text == SUPPRESSED
+        if not hidden.any():
+            return values
+        return values.zip_with(~hidden.fill_null(False), pl.Series([SUPPRESSED_VALUE]).new_from_index(0, len(text)))
     return text if form in (Form.LABEL, Form.FOREIGN) else parsed(text, dtype)
 
 

@@ -227,7 +227,7 @@ def _batch_typed(batch: pl.DataFrame) -> pl.DataFrame:
 
 def typed_values(values: pl.Series) -> pl.Series:
     """Return values as a Parquet file holds them: as they are, except that a raw ``*`` is not a suppressed one."""
-    return quoted(values, r'^\*$|^"') if values.dtype == pl.String else values
+    return quoted(values, r'^\x00?\*$|^"') if values.dtype == pl.String else values
 
 
 def _same_content(one: Release, other: Release) -> bool:

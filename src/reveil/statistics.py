@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
+_SORTED_AT_ONCE = 2**62  # group and count fit one sortable number below this
 DENSE_AT_MOST = 8  # cells of a dense table per record up to which counting in it is faster than sorting
 
 
@@ -48,6 +49,20 @@ class Histogram:
         if not (_within(codes, domain) and _within(groups, n_groups)):
             raise ValueError("a group or a value code is out of range")
         return cls._of_keys(groups.astype(np.int64) * domain + codes, None, n_groups, domain)
+
+    @classmethod
+    def of_counts(
+        cls,
+        groups: npt.NDArray[np.integer],
+        codes: npt.NDArray[np.integer],
+        counts: npt.NDArray[np.integer],
+        n_groups: int,
+        domain: int,
+    ) -> Histogram:
+        """Add up counts, given the group and the value code of each."""
+        if not (_within(codes, domain) and _within(groups, n_groups)):
+            raise ValueError("a group or a value code is out of range")
+        return cls._of_keys(groups.astype(np.int64) * domain + codes, counts.astype(np.int64), n_groups, domain)
 
     @classmethod
     def _of_keys(cls, keys: IntArray, counts: IntArray | None, n_groups: int, domain: int) -> Histogram:
@@ -114,6 +129,40 @@ class Histogram:
         """The count of the most frequent value per group."""
         return self.reduce(np.maximum, self.counts).astype(np.int64, copy=False)
 
+    def beyond(self, most: int) -> IntArray:
+        """Return for each group the number of records that do not have one of so many most frequent values."""
+        removed = min(most, int(self.distinct.max(initial=0)))
+        if removed == 0:
+            return self.totals
+        if removed == 1:
+            return self.totals - self.largest
+        top = int(self.counts.max()) + 1
+        if self.n_groups * top < _SORTED_AT_ONCE:
+            falling = top - np.sort(self.groups * top + (top - self.counts)) % top
+        else:
+            falling = self.counts[np.lexsort((-self.counts, self.groups))]
+        before = np.concatenate([[0], np.cumsum(falling)])
+        first = self.indptr[:-1]
+        taken: IntArray = before[first + np.minimum(self.distinct, removed)] - before[first]
+        return self.totals - taken
+
+    def less(self, other: Histogram) -> Histogram:
+        """Take away the counts of some of the records, in the same groups."""
+        if (self.n_groups, self.domain) != (other.n_groups, other.domain):
+            raise ValueError("only histograms of the same groups and the same values can be subtracted")
+        keys = self.groups * self.domain + self.codes
+        gone = other.groups * other.domain + other.codes
+        place = np.searchsorted(keys, gone)
+        if len(gone) and (len(keys) == 0 or (keys[np.minimum(place, len(keys) - 1)] != gone).any()):
+            raise ValueError("more is taken away than there is")
+        counts = self.counts.copy()
+        counts[place] -= other.counts
+        if (counts < 0).any():
+            raise ValueError("more is taken away than there is")
+        left = counts > 0
+        indptr = np.concatenate([[0], np.cumsum(left)])[self.indptr].astype(np.int64)
+        return Histogram(indptr, self.codes[left], counts[left], self.domain)
+
     def merge(self, other: Histogram) -> Histogram:
         """Add the counts of the same groups taken from other records."""
         if (self.n_groups, self.domain) != (other.n_groups, other.domain):
@@ -130,6 +179,12 @@ class Histogram:
         """Keep only the chosen groups."""
         kept = chosen[self.groups]
         indptr = np.concatenate([[0], np.cumsum(self.distinct[chosen])]).astype(np.int64)
+        return Histogram(indptr, self.codes[kept], self.counts[kept], self.domain)
+
+    def masked(self, chosen: BoolArray) -> Histogram:
+        """Empty the groups that are not chosen."""
+        kept = chosen[self.groups]
+        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(np.int64)
         return Histogram(indptr, self.codes[kept], self.counts[kept], self.domain)
 
     def total(self) -> IntArray:

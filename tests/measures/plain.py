@@ -195,12 +195,12 @@ class Plain:
         return float(mean(lost.values()))
 
     def fem(self) -> float:
-        fakes = self.manifest["counterfeits"]["total"]
+        fakes = self.manifest["counterfeits"]["total"] + self.manifest["dirty"]  # rows beyond the records
         return sum(-(size - self.fakes[g]) / (self.n + fakes) * log2(size / self.n) for g, size in self.sizes.items())
 
     def vem(self, name: str | None = None) -> float:
         columns = [c for own, c in self.columns.items() if name in (own, None)]
-        fakes = self.manifest["counterfeits"]["total"]
+        fakes = self.manifest["counterfeits"]["total"] + self.manifest["dirty"]  # rows beyond the records
         vem = 0.0
         for row, group in enumerate(self.groups):
             volume = Fraction(1)

@@ -45,6 +45,8 @@ class PlainMemory:
             sets=Sets.of([[int(code) for code in members.split(",")] for members in sets]),
             block_records=np.array([i for i, _ in pairs], np.int32),
             block_sets=np.array([s for _, s in pairs], np.int32),
+            book=None,
+            lasting={},
         )
         prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
         for record, members in prepared.told.iter_rows():

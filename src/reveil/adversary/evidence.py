@@ -18,6 +18,7 @@ from reveil.adversary.candidates import find_candidates, settle
 from reveil.errors import ConfigError, DataError
 from reveil.foreign import read_release
 from reveil.groups import Groups, groups_of
+from reveil.notation import SUPPRESSED_VALUE
 from reveil.release import places_in
 from reveil.snapshot import canonical_text
 from reveil.statistics import Histogram
@@ -144,6 +145,12 @@ class Evidence:
         kinds = [view.kind for view in self.views if view.kind != "unknown"]
         return kinds[-1] if kinds else "unknown"
 
+    def declared(self, key: str) -> CodeArray:
+        """Return the values that every release with a guarantee declares as ``harmless``, say, or ``permanent``."""
+        lists = [view.parameters.get(key) or [] for view in self.views if view.kind != "unknown"]
+        common = sorted(set.intersection(*(set(map(str, own)) for own in lists))) if lists else []
+        return np.flatnonzero(self.values.is_in(common).fill_null(False).to_numpy()).astype(np.int32)
+
 
 def gather(
     releases: Sequence[object],
@@ -180,6 +187,7 @@ def gather(
     texts = [_values_of(release, column) for release in read]
     told = [None if own is None else canonical_text(own[column]) for own in people.values]
     values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
+    values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
     views = tuple(
         each(
             lambda number: _view(
@@ -215,7 +223,9 @@ def bound_of(releases: Sequence[Release]) -> float | None:
 
 def _promise(guarantee: dict[str, Any]) -> float | None:
     kind = guarantee.get("kind")
-    key = {"m-invariance": "m", "tau-safety": "m", "global": "l", "worlds": "l"}.get(str(kind))
+    if kind == "refinement" and guarantee.get("diversity") != "frequency":
+        return None  # what it promises is about sets of people, not about a belief
+    key = {"m-invariance": "m", "tau-safety": "m", "global": "l", "refinement": "l", "worlds": "l"}.get(str(kind))
     number = guarantee.get(key) if key is not None else None
     if guarantee.get("grade") == "none" or guarantee.get("strict") is False:
         return None
@@ -250,6 +260,8 @@ def _known(known: str | None, releases: Sequence[Release], people: People, place
             return "ids"
         if not people.attendance:
             return "nothing"
+        if any(release.manifest["guarantee"].get("population") is True for release in releases):
+            return "nothing"  # the promise is to somebody who does not know who is in the table
         return "events" if people.truth and kinds & {"m-invariance", "tau-safety"} else "presence"
     if known not in KNOWN:
         raise ConfigError(f"known must be one of {', '.join(KNOWN)}, not {known!r}")
@@ -308,7 +320,10 @@ def _view(
 ) -> View:
     groups = groups_of(release)
     n_groups = len(groups.numbers)
-    codes = places_in(texts, values)
+    # A suppressed value is nobody's to count: its row is a row of the group, and no more.
+    hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy()
+    codes = np.full(len(texts), -1, np.int32)
+    codes[~hidden] = places_in(texts.filter(pl.Series(~hidden)), values)
     told = groups.index
     if release.batch is not None:
         published, _ = release.group_values()
@@ -319,7 +334,7 @@ def _view(
                 hint="Audit a release as it was published.",
             )
         told = place.astype(np.int32)
-    histogram = Histogram.of(told[: len(codes)] if len(codes) else told[:0], codes, n_groups, max(len(values), 1))
+    histogram = Histogram.of(told[: len(codes)][~hidden], codes[~hidden], n_groups, max(len(values), 1))
     own = people.present(known)[number]
     found = find_candidates(release, groups, own.attributes, len(own.ids))
     everybody, strangers, counted = _attendance(release, groups, len(own.ids), known)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -50,6 +51,43 @@ def followed(evidence: Evidence) -> Findings:
         records[t] += np.where(here, change, 0)
         last = np.where(here, values[t], last)
     return _shares(evidence, persons, records, values)
+
+
+def record_cells(evidence: Evidence) -> dict[str, Any] | None:
+    """Count the sets of records that all releases together tell apart, by ids alone: who they are does not matter.
+
+    ``smallest`` is the size of the smallest, ``fewest_values`` the least number of different values that one of them
+    shows in a release, and ``invalid`` how many are smaller than the promised k or show fewer than the promised l
+    values. None where the rows of a release cannot be followed.
+    """
+    views = [view for view in evidence.views if view.row_ids is not None and view.row_codes is not None]
+    if len(views) < len(evidence.views) or not views:
+        return None
+    rows = [
+        pl.DataFrame({"id": view.row_ids, "group": view.row_groups.astype(np.int64), "value": view.row_codes})
+        .drop_nulls("id")
+        .with_columns(view=pl.lit(view.number, pl.Int64))
+        for view in views
+    ]
+    told = pl.concat(rows)
+    # Where a record was in every release, as one text: records with equal ones are a cell.
+    where = told.sort("view").group_by("id").agg(pl.concat_str("view", "group", separator=":").alias("where"))
+    cells = where.with_columns(cell=pl.col("where").list.join(" ").rank("dense")).select("id", "cell")
+    shown = told.join(cells, on="id").group_by("cell", "view").agg(size=pl.len(), values=pl.col("value").n_unique())
+    k, l = (_least(evidence, key) for key in ("k", "l"))
+    bad = shown.filter((pl.col("size") < k) | (pl.col("values") < l))
+    return {
+        "number": cells["cell"].n_unique(),
+        "smallest": int(shown["size"].min() or 0),  # type: ignore[arg-type]
+        "fewest_values": int(shown["values"].min() or 0),  # type: ignore[arg-type]
+        "invalid": bad["cell"].n_unique(),
+    }
+
+
+def _least(evidence: Evidence, key: str) -> int:
+    """Return what the releases promise of every cell: the least number of records or of values; 0 for nothing."""
+    promises = [view.parameters for view in evidence.views if view.kind == "refinement"]
+    return min((math.ceil(own.get(key) or 0) for own in promises), default=0)
 
 
 def _shares(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:

@@ -115,19 +115,24 @@ def judge(
     bound = min((limit for limit in (promise, threshold) if limit is not None), default=None)
     told: dict[str, dict[str, Any]] = {}
     parts, facts = [], []
-    for number, (name, (attack, found)) in enumerate(findings.items()):
+    for number, (name, (attack, raw)) in enumerate(findings.items()):
         judged = name in bounded or (named and promise is None)
+        found = raw.without(evidence.declared("harmless")) if name in bounded else raw  # no bound is about these
         whole = _whole(found, number, ever=attack.about == "ever")
         best = _dated(evidence, _first(whole, bound, len(evidence.persons)))
         right = _right(evidence, best)
         told[name] = {"about": attack.about, "judged": judged, **_counts(best, right, bound), **found.summary}
         if judged:
             parts.append(best)
+        elif attack.about == "value":  # no part of the promise, but certainty contradicts it
+            parts.append(best.at_places(np.flatnonzero(best.exact & (best.belief >= 1 - TOLERANCE))))
         if attack.about == "value":
             facts.append(whole.at_places(np.flatnonzero(found.exact & (found.belief >= 1 - TOLERANCE))))
     best = _first(_concatenated(parts), bound, len(evidence.persons))
     right = _right(evidence, best)
     breaks = bound is not None and bool((best.proven > bound + TOLERANCE).any())
+    # A promise about sets of people is broken by a set.
+    breaks |= any((own.summary.get("cells") or {}).get("invalid", 0) > 0 for _, own in findings.values())
     # Without a promise that is about these attacks there is nothing to break.
     summary = {
         "persons": len(evidence.persons),
@@ -155,6 +160,8 @@ def judge(
 
 def _bounded(attack: Attack, kind: str) -> bool:
     """Return whether the bound of a guarantee is about what an attack believes."""
+    if kind == "worlds":  # the share of all consistent worlds is not bounded
+        return attack.name == "sequential"
     return attack.about == "value" or (attack.about == "ever" and kind == "global")
 
 

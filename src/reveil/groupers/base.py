@@ -16,8 +16,11 @@ from reveil.errors import ConfigError, InfeasibleError
 from reveil.statistics import GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reveil.codes import Codes
     from reveil.models.base import Model
+    from reveil.statistics import Reference
 
 
 class Grouper(ABC):
@@ -35,6 +38,38 @@ class Grouper(ABC):
     @abstractmethod
     def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
         """Partition the records. The table as a whole satisfies the model; every group must too."""
+
+    def refine(
+        self,
+        codes: Codes,
+        model: Model,
+        rng: np.random.Generator,
+        start: Partition,
+        *,
+        table: Mapping[str, Reference] | None = None,  # noqa: ARG002
+        blind: bool = False,
+    ) -> Partition:
+        """Partition each group of a partition further; each is valid, and so is every group that comes of it.
+
+        ``table`` is what models compare groups with, where that is not the records at hand. ``blind``: no choice may
+        look at who has which value; see :meth:`~reveil.models.base.Model.surely`.
+        """
+        if blind and self.reads_values(model):
+            raise ConfigError(
+                f"the method {self.name!r} looks at who has which value", hint="blind = true needs 'mondrian'."
+            )
+        orders, sizes = [], []
+        for first, last in zip(start.offsets[:-1], start.offsets[1:], strict=True):
+            own = start.order[first:last]
+            inner = self.group(codes.take(own), model, rng)
+            orders.append(own[inner.order])
+            sizes.append(inner.sizes)
+        empty = [np.zeros(0, np.int64)]
+        return Partition(
+            np.concatenate([start.order[:0], *orders]),
+            np.concatenate([[0], np.cumsum(np.concatenate([*sizes, *empty]))]).astype(np.int64),
+            start.n,
+        )
 
     def reason_against(self, model: Model) -> str | None:
         """Say why this grouper cannot keep a model, or None if it can."""

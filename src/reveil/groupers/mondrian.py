@@ -18,7 +18,7 @@ from reveil.kernels import cuts
 from reveil.statistics import BoolArray, CodeArray, GroupStats, Histogram, IntArray, Partition, Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from reveil.models.base import Model
 
@@ -79,24 +79,62 @@ class Mondrian(Grouper):
         """Cut until nothing can be cut."""
         if self.choose == "gain" and not codes.sensitive:
             raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use 'width' or 'degeneracy'.")
-        forest = _Forest(codes, model, self, rng)
-        offsets = np.append(np.sort(forest.grow()), codes.n).astype(np.int64)
-        return Partition(forest.index, offsets, codes.n, forest.rows)
+        everybody = Partition(np.arange(codes.n, dtype=np.int32), np.array([0, codes.n], np.int64), codes.n)
+        forest = _Forest(codes, model, self, rng, everybody, None, blind=False)
+        return forest.partition()
+
+    def refine(
+        self,
+        codes: Codes,
+        model: Model,
+        rng: np.random.Generator,
+        start: Partition,
+        *,
+        table: Mapping[str, Reference] | None = None,
+        blind: bool = False,
+    ) -> Partition:
+        """Cut every group of a partition until nothing can be cut, all of them level by level together.
+
+        Blind: a cut is made where every part of these sizes would be valid, whoever has which value in the group that
+        is cut. So of all that the values say, each choice depends on what whole groups have, all of which are unions
+        of published ones.
+        """
+        if blind and self.choose == "gain":
+            raise ConfigError("choose = 'gain' looks at who has which value", hint="blind = true needs another.")
+        if not len(start.order):
+            return start
+        return _Forest(codes, model, self, rng, start, table, blind=blind).partition()
 
 
 class _Forest:
     """The records in the order of the cuts so far, and what the kernels need to know of the attributes."""
 
-    def __init__(self, codes: Codes, model: Model, plan: Mondrian, rng: np.random.Generator) -> None:
-        self.codes, self.model, self.plan = codes, model, plan
-        self.rows: CodeArray = codes.matrix()
-        self.values: CodeArray = codes.values() if plan.reads_values(model) else np.empty((codes.n, 0), np.int32)
-        self.index: CodeArray = np.arange(codes.n, dtype=np.int32)
+    def __init__(
+        self,
+        codes: Codes,
+        model: Model,
+        plan: Mondrian,
+        rng: np.random.Generator,
+        start: Partition,
+        table: Mapping[str, Reference] | None,
+        *,
+        blind: bool,
+    ) -> None:
+        self.codes, self.model, self.plan, self.start, self.blind = codes, model, plan, start, blind
+        self.index: CodeArray = start.order
         if plan.cut == "relaxed":
             # Ties are split by place. Places must not follow the order of the file, which may follow the values.
-            self.index = rng.permutation(self.index)
+            mixed = rng.permutation(self.index)
+            self.index = mixed if start.n_groups == 1 else mixed[np.argsort(start.labels[mixed], kind="stable")]
+        whole = start.n_groups == 1 and len(self.index) == codes.n
+        self.rows: CodeArray = codes.matrix() if whole else np.ascontiguousarray(codes.columns(self.index))
+        self.values: CodeArray = codes.values() if plan.reads_values(model) else np.empty((codes.n, 0), np.int32)
+        if not whole:
+            self.values = self.values[self.index]
+        elif plan.cut == "relaxed":
             self.rows, self.values = self.rows[self.index], self.values[self.index]
-        self.table: dict[str, Reference] = codes.references() if self.values.shape[1] else {}
+        own = codes.references() if self.values.shape[1] else {}
+        self.table: Mapping[str, Reference] = {**own, **table} if table is not None else own
         self.positions = [attribute.positions for attribute in codes.quasi]
         self.offset = np.cumsum([0, *(len(p) for p in self.positions)][:-1], dtype=np.int64)
         self.boundary = np.concatenate([attribute.boundaries for attribute in codes.quasi])
@@ -104,15 +142,27 @@ class _Forest:
         self.taxonomic = np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi])
         self.widest = max([len(p) for p in self.positions] + [a.domain for a in codes.sensitive])
 
+    def partition(self) -> Partition:
+        """Cut to the end and return the groups."""
+        offsets = np.append(np.sort(self.grow()), len(self.index)).astype(np.int64)
+        return Partition(self.index, offsets, self.start.n, self.rows)
+
     def grow(self) -> IntArray:
         """Cut all the records to the end; return where the groups start, in no particular order.
 
         Large nodes are cut once, and their halves are new tasks; a node that fits a core's cache is cut to the end
-        where it is. Which thread takes which node changes nothing: a node's cuts depend on its own records only.
+        where it is, and so are small ones together. Which thread takes which node changes nothing: a node's cuts
+        depend on its own records only.
         """
         leaves: list[IntArray] = []
+        starts, ends = self.start.offsets[:-1], self.start.offsets[1:]
+        large = ends - starts > _SUBTREE
+        bundle = starts[~large] // _SUBTREE
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            running = {pool.submit(self._node, 0, self.codes.n)}
+            running = {pool.submit(self._node, *pair) for pair in zip(starts[large], ends[large], strict=True)}
+            for number in np.unique(bundle):
+                own = np.flatnonzero(~large)[bundle == number]
+                running.add(pool.submit(self._small, starts[own], ends[own]))
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for task in done:
@@ -120,6 +170,9 @@ class _Forest:
                     leaves.append(found)
                     running |= {pool.submit(self._node, start, end) for start, end in halves}
         return np.concatenate(leaves)
+
+    def _small(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, list[tuple[int, int]]]:
+        return _Grower(self).finish(starts, ends), []
 
     def _node(self, start: int, end: int) -> tuple[IntArray, list[tuple[int, int]]]:
         grower = _Grower(self)
@@ -229,6 +282,10 @@ class _Grower:
         if not self.forest.model.tags.reads_values:
             verdict = self.forest.model.verdict(GroupStats(sizes))
         else:
+            if self.forest.blind:
+                whole = GroupStats(ends - starts, self._histograms(starts, ends), self.forest.table)
+                left = self.forest.model.surely(middles - starts, whole)
+                return left & self.forest.model.surely(ends - middles, whole)
             halves = np.concatenate([starts, middles]), np.concatenate([middles, ends])
             verdict = self.forest.model.verdict(GroupStats(sizes, self._histograms(*halves), self.forest.table))
         return verdict[: len(starts)] & verdict[len(starts) :]

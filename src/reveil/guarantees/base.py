@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reveil.signatures.sets import Sets
     from reveil.snapshot import Snapshot
     from reveil.statistics import BoolArray, CodeArray
+    from reveil.vault.protocol import Book, Entries
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Memory:
     snapshot, and ``declared`` those of values that are known before any data.
     ``present``: in the last release; ``changed``: with another sensitive value than when the person was last seen.
     ``sets`` are signatures, and the person of record ``block_records[i]`` was in the signature ``block_sets[i]``.
+    ``lasting`` has the codes that last of each quasi and sensitive column, and ``book`` are the ledgers. ``whole`` is
+    the snapshot with all its columns, its records in the same order, where only some are published.
     """
 
     release: int
@@ -51,6 +54,9 @@ class Memory:
     sets: Sets
     block_records: CodeArray = field(repr=False)
     block_sets: CodeArray = field(repr=False)
+    book: Book = field(repr=False)
+    lasting: Mapping[str, CodeArray] = field(repr=False)
+    whole: Snapshot | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,9 @@ class Prepared:
     """A release that nobody has seen yet, and what verification needs: whose record each row is.
 
     ``placement`` is the record of each row, -1 for counterfeits. ``told`` are the signatures that the vault has to
-    remember, as pairs of a record and the codes of the set (``3,17,22``); ``facts`` is for the owner's eyes only.
+    remember, as pairs of a record and the codes of the set (``3,17,22``), ``entries`` what goes into ledgers; ``facts``
+    is for the owner's eyes only. ``snapshot`` is what was published, where that is more than was asked for: the
+    records asked for come first, then *dirty* ones, of persons who are not in the table.
     """
 
     release: Release
@@ -67,7 +75,22 @@ class Prepared:
     model: Model
     told: pl.DataFrame | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    entries: tuple[Entries, ...] = ()
+    snapshot: Snapshot | None = None
+    dirty: CodeArray | None = None  # the persons behind the dirty records of the snapshot, in their order
     replaces: bool = False  # what is told now takes the place of all that was remembered of these persons
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """What a guarantee makes of a release from elsewhere: what goes into ledgers, and whom it cannot go on with.
+
+    ``unsafe_groups`` break the promise already, and so many persons are ``held_back`` from now on.
+    """
+
+    entries: tuple[Entries, ...]
+    unsafe_groups: int
+    held_back: int
 
 
 class Guarantee(ABC):
@@ -144,4 +167,24 @@ class Guarantee(ABC):
         """Group, recode and describe; nothing is written. A guarantee that remembers needs what was told before.
 
         ``codes`` may be handed over where the caller has them.
+        """
+
+    def adopted(
+        self,
+        memory: Memory,  # noqa: ARG002
+        snapshot: Snapshot,  # noqa: ARG002
+        groups: CodeArray,  # noqa: ARG002
+        several: BoolArray,  # noqa: ARG002
+    ) -> Adoption | None:
+        """Return what to remember of a release that was made elsewhere, None where signatures say it all.
+
+        ``groups`` is the group in which each record was found, -1 for none; ``several``: it could be in others, too.
+        """
+        return None
+
+    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:  # noqa: B027
+        """Refuse a release, as it was written, that breaks the rule of the series beside what was told before.
+
+        Whoever implements it calls code that shares nothing with what formed the groups. Nothing by default: the model
+        of each group is checked anyway.
         """

@@ -119,6 +119,11 @@ class Subject:
         return int(self.release.manifest["dirty"])
 
     @property
+    def weight(self) -> int:
+        """What the sizes of groups are shares of in FEM and VEM: all records, and the rows that are none of them."""
+        return self.records + self.fakes + self.dirty
+
+    @property
     def withheld(self) -> int:
         """Records held back because of what earlier releases told."""
         return int(self.release.manifest["withheld"])

@@ -18,7 +18,8 @@ class FrequencyEntropy(Measure):
     *Definition*: the sum over groups of -(size/(T+F)) log2((size + fakes)/T), with size the real records of the
     group, T the records of the raw snapshot and F all fakes. *Range*: 0 for one single group, at most log2 T (all
     records different); below 0 with very many fakes; larger is better. *Suppressed and withheld records* are part
-    of T and add 0. *Counterfeits* lower it twice: in the weight of each group and in what the group tells.
+    of T and add 0. *Counterfeits* lower it twice: in the weight of each group and in what the group tells. *Dirty*
+    rows are in the groups, and as many are added to T + F: more rows than were asked for tell nothing more.
     *Source*: 001, 5; its FEM(R,T) has a minus sign too many.
     """
 
@@ -30,4 +31,4 @@ class FrequencyEntropy(Measure):
         filled = subject.group_rows > 0
         rows, fakes = subject.group_rows[filled], subject.group_fakes[filled]
         bits = np.log2(rows / subject.records)
-        return {"fem": -float(((rows - fakes) * bits).sum()) / (subject.records + subject.fakes) + 0.0}
+        return {"fem": -float(((rows - fakes) * bits).sum()) / subject.weight + 0.0}

@@ -22,6 +22,7 @@ class VolumeEntropy(Measure):
     cell admits, null being one. V(T) belongs to the box of the whole snapshot. *Range*: 0 for one single group, at
     most log2 V(T) (exact values); larger is better. It is the sum over attributes of the VEM of each. *Suppressed and
     withheld records* are part of T and add 0. *Counterfeits* lower the weight of each group, and may widen boxes.
+    *Dirty* rows are in the groups, and as many are added to T + F.
     *Source*: 001, 5; its VEM(R,T) has a minus sign too many.
     """
 
@@ -36,4 +37,4 @@ class VolumeEntropy(Measure):
 def attribute_vem(subject: Subject, column: PublishedColumn) -> float:
     """Return the VEM of one attribute."""
     bits = np.log2(max(column.spanned, 1)) - np.log2(np.maximum(column.admits, 1))
-    return float(column.per_cell(subject.class_real) @ bits) / (subject.records + subject.fakes)
+    return float(column.per_cell(subject.class_real) @ bits) / subject.weight

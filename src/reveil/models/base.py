@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.schema import Schema
-    from reveil.statistics import BoolArray, GroupStats
+    from reveil.statistics import BoolArray, GroupStats, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -80,6 +80,17 @@ class Model(ABC):
         An empty group is valid.
         """
 
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:  # noqa: ARG002
+        """Return whether every part of ``sizes[i]`` records of group i is valid, whichever records these are.
+
+        It may say no where the answer is yes. It looks at a group as a whole, never at who has which value: a cut that
+        is made or not made because of it tells nothing of anybody inside.
+        """
+        raise ConfigError(
+            f"{self!r} cannot be kept without looking at who has which value",
+            hint="Take blind = true out, or ask for k and l only.",
+        )
+
     @abstractmethod
     def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return the level of the whole release, as it goes into the manifest (``{"k": 10}``)."""
@@ -131,6 +142,17 @@ class ValueModel(Model):
         for name in self._names(stats):
             valid &= self._holds(stats, name) | ~_filled(stats, name)
         return valid
+
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:
+        """Return whether every part of so many records is valid in every attribute concerned."""
+        sure: BoolArray = np.ones(len(sizes), np.bool_)
+        for name in self._names(whole):
+            sure &= self._sure(sizes, whole, name) | (sizes == 0)
+        return sure
+
+    def _sure(self, sizes: IntArray, whole: GroupStats, name: str) -> BoolArray:  # noqa: ARG002
+        """Return whether every part of so many records is valid in one attribute; a model that can tell says so."""
+        return super().surely(sizes, whole)
 
     def check(self, schema: Schema) -> None:
         """Raise if a concerned column is not sensitive, or there is none."""
@@ -189,6 +211,13 @@ class AllOf(Model):
         for part in self._parts:
             verdict &= part.verdict(stats)
         return verdict
+
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:
+        """Return where all parts are sure."""
+        sure = np.ones(len(sizes), np.bool_)
+        for part in self._parts:
+            sure &= part.surely(sizes, whole)
+        return sure
 
     def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return the levels of all parts; ``t`` of several attributes share one key."""

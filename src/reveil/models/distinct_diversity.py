@@ -10,7 +10,7 @@ import numpy as np
 from reveil.models.base import FloatArray, Tags, ValueModel, whole_number
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats
+    from reveil.statistics import BoolArray, GroupStats, IntArray
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ class DistinctDiversity(ValueModel):
 
     def _holds(self, stats: GroupStats, name: str) -> BoolArray:
         return stats.histograms[name].distinct >= self.l
+
+    def _sure(self, sizes: IntArray, whole: GroupStats, name: str) -> BoolArray:
+        # The l - 1 most frequent values fill at most so many records; one more has an l-th value.
+        histogram = whole.histograms[name]
+        return np.asarray(sizes > histogram.totals - histogram.beyond(self.l - 1), np.bool_)
 
     def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return the least number of values in any group, 0 for a release without records."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.models._exact import DECIMALS
+from reveil.models._exact import DECIMALS, at_most
 from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.statistics import BoolArray, GroupStats, Histogram
+    from reveil.statistics import BoolArray, GroupStats, Histogram, IntArray
 
 PRECISION = Context(prec=50)
 LARGEST_POWER = 2**22  # bits of the numbers that are compared to settle a tie
@@ -81,6 +81,10 @@ class EntropyDiversity(RealDiversity):
                 decided[key] = entropy_reaches(key, self._exact)
             holds[group] = decided[key]
         return holds & (histogram.distinct > 0)
+
+    def _sure(self, sizes: IntArray, whole: GroupStats, name: str) -> BoolArray:
+        # Entropy is at least the logarithm of n over the largest count, and no value is more frequent in a part.
+        return at_most(whole.histograms[name].largest, sizes, 1 / self._exact)
 
     def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return the least level of any group, rounded down to six decimals; 0 for a release without records."""

@@ -10,7 +10,7 @@ from reveil.models._exact import at_most, extreme, quotient, rounded_down
 from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats
+    from reveil.statistics import BoolArray, GroupStats, IntArray
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,10 @@ class FrequencyDiversity(RealDiversity):
     def _holds(self, stats: GroupStats, name: str) -> BoolArray:
         histogram = stats.histograms[name]
         return at_most(histogram.largest, histogram.totals, 1 / self._exact) & (histogram.distinct > 0)
+
+    def _sure(self, sizes: IntArray, whole: GroupStats, name: str) -> BoolArray:
+        # A part has no value more often than the whole has its most frequent one.
+        return at_most(whole.histograms[name].largest, sizes, 1 / self._exact)
 
     def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return the least level of any group, rounded down to six decimals; 0 for a release without records."""

@@ -10,7 +10,7 @@ import numpy as np
 from reveil.models.base import FloatArray, Model, Tags, whole_number
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats
+    from reveil.statistics import BoolArray, GroupStats, IntArray
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ class KAnonymity(Model):
         """Return where there are at least k records or none."""
         valid: BoolArray = (stats.sizes >= self.k) | (stats.sizes == 0)
         return valid
+
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:  # noqa: ARG002
+        """Return where there are at least k records or none: the rest does not matter."""
+        sure: BoolArray = (sizes >= self.k) | (sizes == 0)
+        return sure
 
     def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return the size of the smallest group, 0 for a release without records."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from reveil.errors import ConfigError
-from reveil.models._exact import LIMIT, at_most, extreme, quotient, rounded_up
+from reveil.models._exact import at_most, extreme, quotient, rounded_up
 from reveil.models.base import FloatArray, Tags, ValueModel, exact_number, plain_number, whole_number
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats, Histogram, IntArray
+    from reveil.statistics import BoolArray, GroupStats, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +77,20 @@ class RecursiveDiversity(ValueModel):
 
     def _levels(self, stats: GroupStats, name: str) -> FloatArray:
         histogram = stats.histograms[name]
-        rest = tail(histogram, self.l)
+        rest = histogram.beyond(self.l - 1)
         return np.where(rest > 0, quotient(histogram.largest, rest.clip(min=1), up=True), np.inf)
 
     def _holds(self, stats: GroupStats, name: str) -> BoolArray:
         histogram = stats.histograms[name]
         # r_1 < c * tail is the contrary of tail <= r_1 / c, which an empty tail always fulfils.
-        return ~at_most(tail(histogram, self.l), histogram.largest, 1 / self._exact)
+        return ~at_most(histogram.beyond(self.l - 1), histogram.largest, 1 / self._exact)
+
+    def _sure(self, sizes: IntArray, whole: GroupStats, name: str) -> BoolArray:
+        # Of a part, r_1 is at most that of the whole, and its l - 1 most frequent values have at most as many records
+        # as those of the whole; so its tail is at least what its size leaves beyond these.
+        histogram = whole.histograms[name]
+        least = np.maximum(sizes - (histogram.totals - histogram.beyond(self.l - 1)), 0)
+        return ~at_most(least, histogram.largest, 1 / self._exact)
 
     def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return ``l`` and the largest ratio of any group, rounded up to six decimals.
@@ -95,7 +102,7 @@ class RecursiveDiversity(ValueModel):
         for name in self._names(stats):
             histogram = stats.histograms[name]
             filled = histogram.distinct > 0
-            rest = tail(histogram, self.l)[filled]
+            rest = histogram.beyond(self.l - 1)[filled]
             if not rest.all():
                 return {"l": self.l, "c": None}
             if len(rest):
@@ -114,21 +121,3 @@ class RecursiveDiversity(ValueModel):
             f"in every group the most frequent value of {self._subject()} occurs less than "
             f"{plain_number(self._exact)} times as often as {rest} together"
         )
-
-
-def tail(histogram: Histogram, l: int) -> IntArray:
-    """Return for each group the number of records that do not have one of its l - 1 most frequent values."""
-    removed = min(l - 1, int(histogram.distinct.max(initial=0)))
-    if removed == 0:
-        return histogram.totals
-    if removed == 1:
-        return histogram.totals - histogram.largest
-    top = int(histogram.counts.max()) + 1
-    if histogram.n_groups * top < LIMIT:
-        falling = top - np.sort(histogram.groups * top + (top - histogram.counts)) % top
-    else:
-        falling = histogram.counts[np.lexsort((-histogram.counts, histogram.groups))]
-    before = np.concatenate([[0], np.cumsum(falling)])
-    first = histogram.indptr[:-1]
-    most: IntArray = before[first + np.minimum(histogram.distinct, removed)] - before[first]
-    return histogram.totals - most

@@ -25,19 +25,30 @@ class BoxRecoder(Recoder):
     def recode(self, codes: Codes, partition: Partition) -> Recoded:
         """Build the cells of every group, once per distinct cell."""
         rows = codes.columns(partition.order) if partition.rows is None else partition.rows
-        starts, ends = partition.offsets[:-1], partition.offsets[1:]
-        boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
-        made: dict[str, Cells] = {}
-        for a, attribute in enumerate(codes.quasi):
-            lo, hi, null = boxes.lo[a], boxes.hi[a], boxes.null[a]
-            if attribute.kind is Kind.SET:
-                made[attribute.name] = _set_cells(attribute, rows[:, a], starts, ends)
-            else:
-                made[attribute.name] = _span_cells(attribute, lo, hi, null)
-        # To a reader, groups with equal cells are one group; so they are here.
-        class_of_group, first = classes_of([own.index for own in made.values()], partition.n_groups)
-        cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
-        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first), None)
+        cells, class_of_group, classes = boxed(codes, rows, partition.offsets)
+        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], classes, None)
+
+
+def boxed(
+    codes: Codes, rows: CodeArray, offsets: npt.NDArray[np.int64]
+) -> tuple[dict[str, Cells], npt.NDArray[np.int32], int]:
+    """Return the cells of every class, the class of every group and the number of classes.
+
+    ``rows`` has the quasi codes of the members, group by group; a record may be in several groups.
+    """
+    starts, ends = offsets[:-1], offsets[1:]
+    boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
+    made: dict[str, Cells] = {}
+    for a, attribute in enumerate(codes.quasi):
+        lo, hi, null = boxes.lo[a], boxes.hi[a], boxes.null[a]
+        if attribute.kind is Kind.SET:
+            made[attribute.name] = _set_cells(attribute, rows[:, a], starts, ends)
+        else:
+            made[attribute.name] = _span_cells(attribute, lo, hi, null)
+    # To a reader, groups with equal cells are one group; so they are here.
+    class_of_group, first = classes_of([own.index for own in made.values()], len(starts))
+    cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
+    return cells, class_of_group, len(first)
 
 
 def _span_cells(attribute: Attribute, lo: CodeArray, hi: CodeArray, null: BoolArray) -> Cells:

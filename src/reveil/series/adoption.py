@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reveil.release import Release
     from reveil.statistics import BoolArray, CodeArray
     from reveil.vault import Vault
+    from reveil.vault.protocol import Entries
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,21 @@ def adopt(
             "nobody of this snapshot is in this release",
             hint="The snapshot must be the table that the release was made of.",
         )
+    there = placed.groups >= 0
+    own_books = guarantee.adopted(telling.memory, job.snapshot, placed.groups, placed.several)
+    if own_books is not None:
+        _record(vault, telling, release, settings, path, told=None, entries=own_books.entries, replaces=False)
+        return Adopted(
+            release=telling.memory.release,
+            persons=int(there.sum()),
+            unpublished=int((~there).sum()),
+            ambiguous=placed.ambiguous,
+            groups=_groups(release),
+            unsafe_groups=own_books.unsafe_groups,
+            kept=0,
+            held_back=own_books.held_back,
+            strangers=_strangers(release, placed.placed),
+        )
     found = _Found.of(release, placed.groups, telling, schema.sensitive[0]) if guarantee.remembers else None
     last_only = bool(getattr(guarantee, "last_only", False))
     least = getattr(guarantee, "m", 1)
@@ -137,7 +153,6 @@ def adopt(
         replaces=last_only,
         more=None if found is None else found.more,
     )
-    there = placed.groups >= 0
     return Adopted(
         release=telling.memory.release,
         persons=int(there.sum()),
@@ -149,7 +164,7 @@ def adopt(
         held_back=0 if last_only else counts[2],
         renewed=counts[2] if last_only else 0,
         crossed=crossed,
-        strangers=max(len(release.classes) - release.manifest["counterfeits"]["total"] - placed.placed, 0),
+        strangers=_strangers(release, placed.placed),
     )
 
 
@@ -161,6 +176,7 @@ def _record(
     path: Path | None,
     *,
     told: pl.DataFrame | None,
+    entries: tuple[Entries, ...] = (),
     replaces: bool,
     more: pl.Series | None = None,
     facts: Mapping[str, Any] | None = None,
@@ -171,6 +187,7 @@ def _record(
         state=ADOPTED,
         manifest=manifest,
         told=told,
+        entries=entries,
         replaces=replaces,
         placements=None,
         facts={
@@ -185,6 +202,12 @@ def _record(
         more=more,
     )
     vault.prepare(change)
+
+
+def _strangers(release: Release, placed: int) -> int:
+    """Return how many published rows are of nobody in the snapshot."""
+    others = release.manifest["counterfeits"]["total"] + release.manifest["dirty"]
+    return max(len(release.classes) - int(others) - placed, 0)
 
 
 def _groups(release: Release) -> int:
@@ -219,7 +242,17 @@ def _as_it_was(
         "withheld": release.manifest["withheld"],
         "exact": True,
     }
-    _record(vault, telling, release, settings, path, told=prepared.told, replaces=prepared.replaces, facts=facts)
+    _record(
+        vault,
+        telling,
+        release,
+        settings,
+        path,
+        told=prepared.told,
+        entries=prepared.entries,
+        replaces=prepared.replaces,
+        facts=facts,
+    )
     persons = int((prepared.placement >= 0).sum())
     return Adopted(
         release=telling.memory.release,

@@ -65,7 +65,7 @@ def qualify(manifest: dict[str, Any], adopted: list[int]) -> None:
 def line(row: ReleaseRow) -> dict[str, Any]:
     """Return one release as a history shows it."""
     facts = row.facts
-    counts = ("persons", "inserted", "deleted", "updated", "returned", "counterfeits", "withheld")
+    counts = ("persons", "inserted", "deleted", "updated", "returned", "counterfeits", "withheld", "dirty")
     return {
         "release": row.release,
         "created": row.created,

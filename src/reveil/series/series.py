@@ -15,6 +15,7 @@ import polars as pl
 from reveil.codes import encode
 from reveil.config import Config, load_config, placed
 from reveil.errors import ConfigError, RefusedError
+from reveil.expressions import parse
 from reveil.files import keep_out, output_path, spare, undisturbed
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.release import GROUP, Release
@@ -28,7 +29,6 @@ from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import Published, Stage, silent
 from reveil.series.reading import files_of, read_job, read_part
 from reveil.series.telling import Job, Telling, placements_of
-from reveil.signature_rule import check_signatures
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
@@ -194,9 +194,17 @@ class Series:
 
         def check(written: Release) -> None:
             stage("verifying")
-            verify(written, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
-            if prepared.told is not None and not prepared.replaces:
-                check_signatures(written, prepared.placement, *telling.told())
+            published = prepared.snapshot or snapshot
+            known = 0 if prepared.dirty is None else len(prepared.dirty)
+            verify(
+                written,
+                published,
+                prepared.model,
+                codes=prepared.codes,
+                placement=prepared.placement,
+                dirty=known,
+            )
+            self.guarantee.check_rule(written, prepared, telling.memory)
 
         stage("writing")
         with private(vault.folder):
@@ -211,6 +219,7 @@ class Series:
             state=PENDING,
             manifest=manifest,
             told=prepared.told,
+            entries=prepared.entries,
             replaces=prepared.replaces,
             placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
             facts={
@@ -218,6 +227,7 @@ class Series:
                 "groups": manifest["groups"],
                 "counterfeits": manifest["counterfeits"]["total"],
                 "withheld": manifest["withheld"],
+                "dirty": manifest["dirty"],
                 "guarantee": manifest["guarantee"],
                 **prepared.facts,
             },
@@ -273,6 +283,9 @@ class Series:
         )
         manifest = prepared.release.manifest
         manifest["series_id"], manifest["previous"] = vault.series_id, previous
+        if job.request.get("where") is not None:
+            # Which columns decided who is in it, and nothing of what they were compared with.
+            manifest["selection"] = {"columns": sorted(parse(job.request["where"]).columns())}
         adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
         if adopted and guarantee.remembers:
             qualify(manifest, adopted)

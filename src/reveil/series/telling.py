@@ -12,6 +12,7 @@ from reveil.events import Events, events
 from reveil.guarantees.base import Memory
 from reveil.manifest import digest_of_bytes, manifest_bytes
 from reveil.schema import Role
+from reveil.series.book import VaultBook
 from reveil.series.column_types import types_of
 from reveil.series.lasting import Lasting, digest_of_snapshot, in_order, lasting_codes, texts_of
 from reveil.series.persons import KIND, identities, kind_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from reveil.snapshot import Snapshot
     from reveil.statistics import BoolArray, CodeArray, IntArray
     from reveil.vault import Recall, ReleaseRow, Vault
+    from reveil.vault.protocol import Book, Entries
 
 
 @dataclass(frozen=True)
@@ -90,15 +92,11 @@ class Telling:
         lasting = lasting_codes(vault, snapshot, codes, declared) if follows else Lasting({}, {})
         known = recall.person >= 0
         happened = events(known, recall.present, recall.last, lasting.codes, len(recall.gone)) if follows else None
-        memory = _memory(vault, recall, lasting, happened, schema.sensitive[0] if guarantee.remembers else None)
-        return cls(job, recall, lasting, happened, memory, vault.attributes())
-
-    def told(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return what was told before: the blocks of each record, and the texts of the values in each block."""
-        memory = self.memory
-        records = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})
-        texts = memory.texts.gather(memory.sets.members)
-        return records, pl.DataFrame({"block": memory.sets.of_member, "value": texts})
+        known_types = vault.attributes()
+        types = types_of(snapshot, known_types) if follows else {}
+        book = VaultBook(vault, recall, lasting, (*known_types, *types))
+        memory = _memory(vault, recall, lasting, happened, schema.sensitive if guarantee.remembers else (), book)
+        return cls(job, recall, lasting, happened, memory, known_types)
 
     def change(
         self,
@@ -107,6 +105,7 @@ class Telling:
         state: str,
         manifest: Mapping[str, Any],
         told: pl.DataFrame | None,
+        entries: tuple[Entries, ...] = (),
         replaces: bool,
         placements: pl.DataFrame | None,
         facts: Mapping[str, Any],
@@ -149,13 +148,14 @@ class Telling:
             signatures=new,
             told=pairs,
             replaces=replaces,
+            entries=entries,
             settings={
                 **settings,
                 "declared": self.lasting.declared.tolist(),
                 **({KIND: self.job.persons} if follows else {}),
             },
             placements=placements,
-            signed=sensitive if told is not None else None,
+            signed=sensitive if told is not None or entries else None,
         )
 
     def _stale(self) -> BoolArray:
@@ -169,16 +169,32 @@ class Telling:
         return stale
 
 
-def _memory(vault: Vault, recall: Recall, lasting: Lasting, happened: Events | None, sensitive: str | None) -> Memory:
-    """Return what a guarantee may know."""
+def _memory(
+    vault: Vault, recall: Recall, lasting: Lasting, happened: Events | None, columns: tuple[str, ...], book: Book
+) -> Memory:
+    """Return what a guarantee may know; ``columns`` are the sensitive ones, the first of which has signatures."""
     number = vault.head() + 1
     size = len(recall.person)
     none: CodeArray = np.zeros(0, np.int32)
-    if sensitive is None or happened is None:
+    if not columns or happened is None:
         no = np.zeros(size, np.bool_)
         empty = Sets(np.zeros(1, np.int64), none)
-        texts = pl.Series([], dtype=pl.String)
-        return Memory(number, np.full(size, -1, np.int32), texts, none, none, 0, no, no, empty, none, none)
+        return Memory(
+            release=number,
+            values=np.full(size, -1, np.int32),
+            texts=pl.Series([], dtype=pl.String),
+            known=none,
+            declared=none,
+            seen=0,
+            present=recall.present if happened is not None else no,
+            changed=no,
+            sets=empty,
+            block_records=none,
+            block_sets=none,
+            book=book,
+            lasting=lasting.codes,
+        )
+    sensitive = columns[0]
     signatures = recall.told["signature"].to_numpy()
     members = vault.signature_members(signatures)
     lists = members["members"]
@@ -200,17 +216,21 @@ def _memory(vault: Vault, recall: Recall, lasting: Lasting, happened: Events | N
         sets=sets,
         block_records=recall.told["record"].to_numpy().astype(np.int32),
         block_sets=place,
+        book=book,
+        lasting=lasting.codes,
     )
 
 
 def placements_of(prepared: Prepared) -> pl.DataFrame:
-    """Return where each published record is: its row and its group."""
+    """Return where each published record is: its row and its group; dirty ones have a ``person`` and no record."""
     real = np.flatnonzero(prepared.placement >= 0)
     groups = prepared.release.classes if prepared.release.groups is None else prepared.release.groups
+    record, person = prepared.placement[real].astype(np.int32), np.full(len(real), -1, np.int32)
+    if prepared.dirty is not None and len(prepared.dirty) and prepared.snapshot is not None:
+        asked = prepared.snapshot.frame.height - len(prepared.dirty)
+        more = record >= asked
+        person[more] = prepared.dirty[record[more] - asked]
+        record[more] = -1
     return pl.DataFrame(
-        {
-            "record": prepared.placement[real].astype(np.int32),
-            "place": real.astype(np.int32),
-            "grp": groups[real].astype(np.int32),
-        }
+        {"record": record, "person": person, "place": real.astype(np.int32), "grp": groups[real].astype(np.int32)}
     )

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from reveil.errors import BusyError, RefusedError, VaultError
-from reveil.vault import settings
+from reveil.vault import ledgers, settings
 from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, columns, integers, lent, one, texts, translated
 from reveil.vault.erasure import delete_person, rewrite
 from reveil.vault.keys import LOST, Key
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from reveil.vault.bridge import Connection
-    from reveil.vault.protocol import CodeArray, Int64Array, IntArray, Vault
+    from reveil.vault.protocol import CodeArray, Int64Array, IntArray, Ledger, Vault
 
 DATABASE = "vault.duckdb"
 SPILL = "tmp"
@@ -197,6 +197,27 @@ class DuckDBVault:
                 )
         frame = pl.DataFrame({name: integers(told[name]) for name in ("record", "signature")})
         return Recall(person, present, last, frame.sort("record", "signature"), np.sort(number[~seen]))
+
+    def ledger(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
+        """Return the rows of a ledger, all or those whose ``column`` is among some numbers, ascending by their keys."""
+        with translated(self.folder):
+            return ledgers.read(self._con, ledger, column, among)
+
+    def last(self, persons: IntArray) -> dict[str, CodeArray]:
+        """Return the last record of each of some persons: dictionary codes by attribute, -1 where none is kept."""
+        with translated(self.folder):
+            numbers = attribute_numbers(self._con)
+            codes = "".join(f", COALESCE(p.a{n}, -1) AS a{n}" for n in numbers.values())
+            wanted = pl.DataFrame({"at": np.arange(len(persons), dtype=np.int32), "person": persons.astype(np.int32)})
+            with lent(self._con, wanted=wanted):
+                found = columns(
+                    self._con,
+                    f"SELECT w.at AS at{codes} FROM persons p JOIN wanted w ON w.person = p.person",  # noqa: S608
+                )
+        last = {name: np.full(len(persons), -1, np.int32) for name in numbers}
+        for name, n in numbers.items():
+            last[name][integers(found["at"])] = integers(found[f"a{n}"])
+        return last
 
     def signature_members(self, signatures: IntArray) -> pl.DataFrame:
         """Return ``signature`` and ``members`` (a list of codes) of those signatures that exist, each once."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.vault import settings
+from reveil.vault import ledgers, settings
 from reveil.vault.bridge import columns, lent, one, texts
 from reveil.vault.private import sync_file, sync_folder
 from reveil.vault.writing import attribute_numbers
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def delete_person(connection: Connection, high: int, low: int, *, tombstone: bool) -> bool:
     """Delete a person's rows, and values that are nobody's any more, inside a transaction. False if unknown.
 
-    Values in signatures stay: they were published. So do declared ones. Otherwise the set of possible values would
-    shrink with an erasure, and the erasure show in what is published next.
+    Values in signatures and ledgers stay: they were published. So do declared ones. Otherwise the set of possible
+    values would shrink with an erasure, and the erasure show in what is published next.
     """
     settings.refuse_pending(connection)
     person = one(connection, "SELECT person FROM persons WHERE high = ? AND low = ?", [high, low])
@@ -34,6 +34,7 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
         return False
     numbers = attribute_numbers(connection)
     connection.execute("DELETE FROM placements WHERE person = ?", [person])
+    ledgers.forget(connection, person, tombstone=tombstone)
     if tombstone:
         cleared = "".join(f", a{number} = NULL" for number in numbers.values())
         connection.execute(
@@ -54,7 +55,8 @@ def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:
     declared = pl.DataFrame({"code": settings.get(connection, settings.DECLARED) or []}, schema={"code": pl.Int32})
     signed = settings.get(connection, settings.SIGNED)
     for name, number in numbers.items():
-        kept = pl.concat([told, declared]).unique() if name == signed else told.clear()
+        used = ledgers.codes_in_use(connection, number, first=name == signed)
+        kept = pl.concat([told, declared, used]).unique() if name == signed else used
         with lent(connection, kept=kept):
             connection.execute(
                 f"DELETE FROM dictionary WHERE attribute = {number} AND code NOT IN "  # noqa: S608 -- numbers only

@@ -49,7 +49,11 @@ FIRST = Migration(
         "CREATE TABLE placements (release INTEGER, person INTEGER, place INTEGER, grp INTEGER)",
     ),
 )
-MIGRATIONS: tuple[Migration, ...] = (FIRST,)
+# Guarantees keep ledgers; each is a table ledger_<name>, made when it is first written.
+SECOND = Migration(
+    2, ("CREATE TABLE ledgers (name TEXT, personal BOOLEAN, outlives BOOLEAN, coded TEXT, by_attribute BOOLEAN)",)
+)
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND)
 
 
 def current(connection: duckdb.DuckDBPyConnection) -> int | None:

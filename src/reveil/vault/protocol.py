@@ -34,6 +34,71 @@ TOLD = {"record": pl.Int32, "members": pl.String}
 
 
 @dataclass(frozen=True)
+class Ledger:
+    """A table in which a guarantee keeps what was told: rows of whole numbers, or of real ones where ``real`` says so.
+
+    ``personal``: each row belongs to a person, and goes when the person is forgotten. ``outlives``: a tombstone keeps
+    it. A row is known by its ``keys`` (and its person): a later row with the same keys takes its place. ``coded`` is a
+    column of dictionary codes, which an erasure must not pull away: those of the attribute that a column ``attribute``
+    gives by number, or of the first sensitive one where there is no such column.
+    """
+
+    name: str
+    keys: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    real: tuple[str, ...] = ()
+    personal: bool = True
+    outlives: bool = True
+    coded: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns, beside the person."""
+        return (*self.keys, *self.whole, *self.real)
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What one release writes into a ledger.
+
+    ``rows`` has the columns of the ledger and, where it is personal, ``record``: a position in the snapshot. Rows of
+    persons who are not in the snapshot have a ``person`` instead, and -1 as their record (the column may be left out
+    where there are none). ``cleared`` are the keys of rows that end: for a personal ledger ``person`` or ``record``
+    as above and nothing else, then all the rows of these persons end before the new ones are written.
+    """
+
+    ledger: Ledger
+    rows: pl.DataFrame
+    cleared: pl.DataFrame | None = None
+
+
+class Book(Protocol):
+    """What a guarantee may read: the ledgers, and last records of persons who are not in the snapshot."""
+
+    def of_records(self, ledger: Ledger) -> pl.DataFrame:
+        """Return the rows of the persons of the snapshot: ``record`` and the columns, ascending by record and keys."""
+
+    def rows(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
+        """Return all rows, or those whose ``column`` is among some numbers, ascending by their keys.
+
+        Where the ledger is personal, ``person`` is the number of the person, and ``record`` their place in the
+        snapshot, -1 if they are not in it.
+        """
+
+    def last(self, persons: IntArray) -> dict[str, CodeArray]:
+        """Return the last record of each of some persons: dictionary codes by column, -1 where none is kept."""
+
+    def texts(self, attribute: str) -> pl.Series:
+        """Return what the codes of an attribute stand for, by code; those of this snapshot included."""
+
+    def values(self, attribute: str) -> pl.DataFrame:
+        """Return ``code`` and ``value`` (a text; null is a value) of an attribute, those of this snapshot included."""
+
+    def number(self, attribute: str) -> int:
+        """Return the number of an attribute, as a column ``attribute`` of a ledger has it."""
+
+
+@dataclass(frozen=True)
 class ReleaseRow:
     """One release as the vault knows it."""
 
@@ -79,10 +144,10 @@ class Change:
     (columns ``record`` and ``members``) says who was told which, known or new. ``signed`` names the attribute whose
     codes they are; it is remembered, so that erasing a person can tell which values are still needed.
 
-    With ``replaces``, whoever is told something has nothing else told afterwards.
+    With ``replaces``, whoever is told something has nothing else told afterwards. ``entries`` go into ledgers.
 
-    ``placements`` (``record``, ``place``, ``grp``) go into the archive, ``settings`` are settled in the same
-    transaction.
+    ``placements`` (``record``, ``place``, ``grp``; a ``person`` where the record is -1) go into the archive,
+    ``settings`` are settled in the same transaction.
     """
 
     release: int
@@ -109,6 +174,7 @@ class Change:
     placements: pl.DataFrame | None = None
     signed: str | None = None
     replaces: bool = False
+    entries: tuple[Entries, ...] = ()
 
 
 class Vault(Protocol):
@@ -156,6 +222,15 @@ class Vault(Protocol):
 
     def recall(self, high: Int64Array, low: Int64Array) -> Recall:
         """Return what is known of the persons with these pseudonyms, and who is missing among them."""
+
+    def ledger(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
+        """Return the rows of a ledger, all or those whose ``column`` (``person`` included) is among some numbers.
+
+        With a column ``person`` where it is personal; ascending by person and keys. Nothing where nothing was written.
+        """
+
+    def last(self, persons: IntArray) -> dict[str, CodeArray]:
+        """Return the last record of each of some persons: dictionary codes by attribute, -1 where none is kept."""
 
     def signature_members(self, signatures: IntArray) -> pl.DataFrame:
         """Return ``signature`` and ``members`` (a list of codes) of those signatures that exist, each once."""

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from reveil.errors import VaultError
-from reveil.vault import settings
+from reveil.vault import ledgers, settings
 from reveil.vault.bridge import lent, match, one
 from reveil.vault.protocol import ADOPTED, PENDING
 
@@ -33,6 +33,8 @@ def write(connection: Connection, change: Change) -> None:
         _write_values(connection, numbers[name], values)
     person = _write_persons(connection, change, numbers)
     _write_told(connection, change, person)
+    for entries in change.entries:
+        ledgers.write(connection, entries, person)
     _write_placements(connection, change, person)
     for name, value in change.settings.items():
         settings.put_callers(connection, name, value)
@@ -180,10 +182,7 @@ def find_signatures(connection: Connection, members: pl.Series) -> CodeArray:
 def _write_placements(connection: Connection, change: Change, person: CodeArray) -> None:
     if change.placements is None or not len(change.placements):
         return
-    frame = change.placements.select(
-        pl.col("place", "grp").cast(pl.Int32),
-        person=pl.Series(person[change.placements["record"].to_numpy()]),
-    )
+    frame = ledgers.owned(change.placements, person).select(pl.col("place", "grp", "person").cast(pl.Int32))
     with lent(connection, added=frame):
         connection.execute(
             "INSERT INTO placements SELECT CAST(? AS INTEGER), person, place, grp FROM added", [change.release]

@@ -46,14 +46,18 @@ def verify(
     *,
     codes: Codes | None = None,
     placement: npt.NDArray[np.integer] | None = None,
+    dirty: int = 0,
 ) -> None:
     """Raise :class:`VerificationError` unless the release is a sound publication of the snapshot.
 
     ``placement[row]`` is the record that row publishes, -1 for a counterfeit. Without it an assignment is searched.
-    ``codes`` may be handed over where the caller has them.
+    ``codes`` may be handed over where the caller has them. The last ``dirty`` records of the snapshot are those of
+    people who were not asked for, where the caller knows them; else as many rows as the manifest counts may be theirs.
     """
     codes = encode(snapshot) if codes is None else codes
-    check_shape(release, snapshot)
+    if placement is not None and release.manifest["dirty"] != dirty:
+        raise VerificationError("the manifest counts other dirty records than there are")
+    check_shape(release, snapshot, dirty=dirty)
     groups = groups_of(release)
     check_counterfeits(release, groups)
     if placement is not None:

@@ -97,6 +97,7 @@ def published_values(
     """Return the code of each published sensitive value, and what the codes stand for."""
     published = release.group_values()[1]
     fakes = release.manifest["counterfeits"]["total"] > 0
+    foreign = fakes or (placement is None and release.manifest["dirty"] > 0)
     whole = None if release.batch is not None or fakes else placement
     found = {}
     for attribute in codes.sensitive:
@@ -104,14 +105,14 @@ def published_values(
         if whole is not None and own.equals(raw.gather(whole), null_equal=True):
             found[attribute.name] = replace(attribute, codes=attribute.codes[whole])
         else:
-            found[attribute.name] = _coded(own, raw, attribute, snapshot.schema[attribute.name], fakes=fakes)
+            found[attribute.name] = _coded(own, raw, attribute, snapshot.schema[attribute.name], foreign=foreign)
     return found
 
 
 def _coded(
-    published: pl.Series, raw: pl.Series, attribute: SensitiveAttribute, column: Column, *, fakes: bool
+    published: pl.Series, raw: pl.Series, attribute: SensitiveAttribute, column: Column, *, foreign: bool
 ) -> SensitiveAttribute:
-    """Give published values the codes that the same values have in the snapshot; a counterfeit may have others."""
+    """Give published values the codes that the same values have in the snapshot; ``foreign`` rows may have others."""
     known = pl.DataFrame({"value": raw, "code": attribute.codes}).unique("value")
     rows = pl.DataFrame({"value": published})
     try:
@@ -123,8 +124,8 @@ def _coded(
     if not joined["code"].null_count():
         return replace(attribute, codes=joined["code"].to_numpy().astype(np.int32))
     declared = column.taxonomy.leaves if column.taxonomy is not None else column.order
-    foreign = declared is not None and not canonical_text(published).drop_nulls().is_in(list(declared)).all()
-    if not fakes or foreign:
+    unknown = declared is not None and not canonical_text(published).drop_nulls().is_in(list(declared)).all()
+    if not foreign or unknown:
         raise VerificationError(
             f"column {published.name!r} has published values that the snapshot does not have", column=published.name
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,14 +65,14 @@ def _space(release: Release, codes: Codes, admitted: Mapping[str, Admitted]) -> 
 def check_assignment(
     release: Release, snapshot: Snapshot, codes: Codes, admitted: Mapping[str, Admitted], groups: Groups
 ) -> None:
-    """Search an assignment of all published rows but the counterfeits to records; any will do. Exact."""
+    """Search an assignment of all published rows but counterfeits and dirty ones to records; any will do. Exact."""
     record_values, row_values = _joint_values(snapshot, release)
     space = _space(release, codes, admitted)
     if release.groups is None:
         given = Candidates(space.points, record_values, space.lo, space.hi, release.classes, row_values, space.exact)
     else:
         given = _by_group(release, space, record_values, row_values, groups)
-    if not assignable(given):
+    if not assignable(replace(given, empty=release.manifest["dirty"])):
         raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
 
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from reveil.snapshot import Snapshot
 
 
-def check_shape(release: Release, snapshot: Snapshot) -> None:
-    """Check columns, and that rows without counterfeits and records left out are all the records."""
+def check_shape(release: Release, snapshot: Snapshot, *, dirty: int = 0) -> None:
+    """Check columns, and that rows without counterfeits and records left out are all the records.
+
+    ``dirty`` of the snapshot's records are of people who were not asked for.
+    """
     published = {Role.QUASI, Role.PLAIN} | ({Role.SENSITIVE} if release.batch is None else set())
     expected = tuple(name for name in snapshot.frame.columns if snapshot.schema[name].role in published)
     told = release.columns if release.batch is None else (*release.columns, *release.batch.columns[1:-1])
@@ -31,10 +34,11 @@ def check_shape(release: Release, snapshot: Snapshot) -> None:
     manifest = release.manifest
     rows, fakes = len(release.classes), manifest["counterfeits"]["total"]
     left_out = {key: manifest[key] or 0 for key in ("suppressed", "withheld")}
-    if min(fakes, *left_out.values()) < 0:
+    more_than_asked = manifest["dirty"] - dirty
+    if min(fakes, manifest["dirty"], *left_out.values()) < 0:
         raise VerificationError("the manifest counts less than nothing")
-    if rows != manifest["rows"] or rows - fakes + sum(left_out.values()) != snapshot.frame.height:
-        some = {"counterfeit": fakes, "withheld": left_out["withheld"]}
+    if rows != manifest["rows"] or rows - fakes - more_than_asked + sum(left_out.values()) != snapshot.frame.height:
+        some = {"counterfeit": fakes, "dirty": manifest["dirty"], "withheld": left_out["withheld"]}
         more = "".join(f", {many:,} {what}" for what, many in some.items() if many)
         raise VerificationError(
             f"{rows:,} rows are published{more} and {left_out['suppressed']:,} suppressed, but the snapshot has "

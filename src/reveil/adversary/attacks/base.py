@@ -49,6 +49,22 @@ class Findings:
         codes, flags = np.zeros(0, np.int32), np.zeros(0, np.bool_)
         return cls(codes, np.zeros(0), codes, flags, np.zeros(0, np.int64), summary or {})
 
+    def without(self, values: CodeArray) -> Findings:
+        """Return the findings that are not about some values."""
+        if not len(values):
+            return self
+        kept = ~np.isin(self.value, values)
+        return Findings(
+            self.person[kept],
+            self.belief[kept],
+            self.value[kept],
+            self.exact[kept],
+            self.release_mask[kept],
+            self.summary,
+            None if self.lower is None else self.lower[kept],
+            None if self.at is None else self.at[kept],
+        )
+
     @property
     def proven(self) -> FloatArray:
         """What is certain not to be less: an exact belief, a lower limit, or nothing."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, joined, mask_of
 from reveil.adversary.cells import Runs, cell_bounds, runs_of
-from reveil.adversary.records import followed
+from reveil.adversary.records import followed, record_cells
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -38,9 +38,11 @@ class Intersection(Attack):
         """Return findings of cells, of sets of possible values and, with ids, of records."""
         runs = runs_of(evidence)
         parts = [_cells(evidence, runs), _sets(evidence, runs)]
+        summary: dict[str, Any] = {"runs": len(runs.person), "with_ids": evidence.known == "ids"}
         if evidence.known == "ids":
             parts.append(followed(evidence))
-        return joined(parts, {"runs": len(runs.person), "with_ids": evidence.known == "ids"})
+            summary["cells"] = record_cells(evidence)
+        return joined(parts, summary)
 
 
 def _cells(evidence: Evidence, runs: Runs) -> Findings:

@@ -26,8 +26,8 @@ class Sequential(Attack):
 
     It runs where releases differ in their quasi columns and no value is known to have changed. A series published as
     possible worlds promises that everybody keeps l values, and that its own set of l worlds cannot be told from
-    others; the share of *all* consistent worlds is no part of the promise, and is in the summary as
-    ``share_of_worlds`` only. A person left with fewer than l values is a breach.
+    others: that is the ``belief`` of the summary. The share of *all* consistent worlds is no part of the promise, and
+    is in the summary as ``share_of_worlds`` only. A person left with fewer than l values is a breach.
     Source: 003, sections 3 and 4.
     """
 
@@ -47,13 +47,16 @@ class Sequential(Attack):
         possible = narrowed(slots, np.ones(len(slots.groups), np.bool_))
         found = believed(slots, possible, rng, once=True)
         told = (found.how > 0) & ~found.impossible
+        # Where worlds were drawn, what their share is at least.
+        shares = np.where(found.exact, found.belief, np.nan_to_num(found.lower))
         linked = np.diff(slots.indptr) > 0
         summary: dict[str, Any] = {
             "ran": True,
             "fewest_values": int(possible.sizes[told & linked].min(initial=slots.domain)),
-            "share_of_worlds": float(found.belief[told & found.exact].max(initial=0.0)),
+            "share_of_worlds": float(shares[told].max(initial=0.0)),
         }
         if worlds and evidence.bound is not None:
             kept = told & (possible.sizes * evidence.bound >= 1 - 1e-9)
             found.tell(kept, HOW.index("at most"), evidence.bound, found.value[kept], np.full(int(kept.sum()), np.nan))
+        summary["belief"] = float(found.belief[told].max(initial=0.0))
         return findings(evidence, slots, possible, found, summary)

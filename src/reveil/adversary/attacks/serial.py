@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from reveil.adversary.cells import spread
 from reveil.adversary.shares import shares_of
 
 if TYPE_CHECKING:
+    from reveil.adversary.attacks.base import FloatArray
     from reveil.adversary.evidence import Evidence
     from reveil.statistics import CodeArray, IntArray
 
@@ -22,7 +24,9 @@ class Serial(Attack):
 
     The adversary knows nothing about whether a value stays, so that releases are independent. The number is exact
     where the person's group is known in each release and nothing is known of changes; who knows that a value did not
-    change is not to be told by this.
+    change is not to be told by this. Who may be in a group, but is not known to be in the table, has a share of it
+    only: an estimate. Values that the manifests call harmless are not looked at. One that they call permanent is told
+    once by the same group of persons, however often they are published together.
     """
 
     name: ClassVar[str] = "serial"
@@ -33,23 +37,28 @@ class Serial(Attack):
         size, domain = len(evidence.persons), max(len(evidence.values), 1)
         independent = evidence.known in ("nothing", "presence")
         exact, mask = np.full(size, independent), np.zeros(size, np.int64)
-        groups: list[CodeArray] = []
-        logs = []
+        marks = rng.integers(1, 2**62, size)
+        told = []
         for view in evidence.views:
-            group = np.full(size, -1, np.int32)
-            known = view.sure >= 0
-            group[view.present[known]] = view.sure[known]
-            groups.append(group)
+            group, there = np.full(size, -1, np.int32), np.ones(size)
+            known = view.only >= 0
+            own = view.only[known]
+            group[view.present[known]] = own
+            if not view.all_published:
+                there[view.present[known]] = np.minimum(view.real[own] / np.maximum(view.fits[own], 1), 1.0)
             # A group that is not settled gives no exact number, one that is unknown gives none at all.
             settled = np.append(view.settled, False)
-            exact[view.present] &= settled[view.sure]
+            exact[view.present] &= settled[view.only]
             mask[view.present[known]] |= mask_of(evidence, view.number)
-            with np.errstate(divide="ignore"):
-                logs.append(np.log1p(-shares_of(view).each))
+            # Who is in a group, as a number: the same persons have the same.
+            band = np.zeros(view.n_groups, np.int64)
+            np.add.at(band, own, marks[view.present[known]])
+            told.append(_Told(view.indptr, view.codes, shares_of(view).each, group, there, band))
         parts = []
+        harmless, permanent = evidence.declared("harmless"), evidence.declared("permanent")
         for start in range(0, size, AT_ONCE):
             persons = np.arange(start, min(start + AT_ONCE, size))
-            keys, sums = _survival(evidence, groups, logs, persons, domain)
+            keys, sums = _survival(told, persons, domain, harmless, permanent)
             if not len(keys):
                 continue
             owner = keys // domain
@@ -64,17 +73,41 @@ class Serial(Attack):
         return joined(parts, {"releases": min(len(evidence.views), BITS)})
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What one release tells: the shares of values in groups, everybody's group, and how surely they are in it."""
+
+    indptr: IntArray
+    codes: CodeArray
+    shares: FloatArray
+    group: CodeArray
+    there: FloatArray
+    band: IntArray
+
+
 def _survival(
-    evidence: Evidence, groups: list[CodeArray], logs: list[np.ndarray], persons: IntArray, domain: int
-) -> tuple[IntArray, np.ndarray]:
+    told: list[_Told], persons: IntArray, domain: int, harmless: CodeArray, permanent: CodeArray
+) -> tuple[IntArray, FloatArray]:
     """Return the pairs of person and value that were ever linked, and the logarithm of the chance they never were."""
-    keys, terms = [np.zeros(0, np.int64)], [np.zeros(0)]
-    for view, group, log in zip(evidence.views, groups, logs, strict=True):
-        known = persons[group[persons] >= 0]
-        row, place = spread(view.indptr, group[known])
-        keys.append(known[row].astype(np.int64) * domain + view.codes[place])
-        terms.append(log[place])
-    pairs, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    keys, terms, bands = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
+    for own in told:
+        known = persons[own.group[persons] >= 0]
+        row, place = spread(own.indptr, own.group[known])
+        kept = ~np.isin(own.codes[place], harmless)
+        row, place = row[kept], place[kept]
+        keys.append(known[row].astype(np.int64) * domain + own.codes[place])
+        with np.errstate(divide="ignore"):
+            terms.append(np.log1p(-own.shares[place] * own.there[known[row]]))
+        bands.append(own.band[own.group[known[row]]])
+    key, term, band = np.concatenate(keys), np.concatenate(terms), np.concatenate(bands)
+    if len(permanent):
+        lasting = np.isin(key % domain, permanent)
+        order = np.lexsort((term, band, key))
+        again = np.zeros(len(key), np.bool_)
+        same = (np.diff(key[order]) == 0) & (np.diff(band[order]) == 0)
+        again[order[1:]] = same
+        key, term = key[~(lasting & again)], term[~(lasting & again)]
+    pairs, inverse = np.unique(key, return_inverse=True)
     sums = np.zeros(len(pairs))
-    np.add.at(sums, inverse, np.concatenate(terms))
+    np.add.at(sums, inverse, term)
     return pairs, sums

@@ -1,0 +1,89 @@
+"""Absent persons of a registration list, who dilute groups for somebody who does not know who is in the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reveil.codes import Codes, encode
+from reveil.errors import ConfigError, DataError, FileError
+from reveil.notation import parsed
+from reveil.schema import Role, Schema
+from reveil.snapshot import Snapshot, canonical_text, read_snapshot
+
+if TYPE_CHECKING:
+    from reveil.statistics import IntArray
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The persons of a table, and after them those of a list who are not in it, coded together."""
+
+    codes: Codes
+    absent: int
+
+
+def read_list(population: Any, schema: Schema) -> Snapshot:
+    """Read a registration list: the person column and the quasi columns of the table, others being ignored."""
+    if schema.person is None:
+        raise ConfigError("a registration list needs a person column", hint='Declare it: pid = "person".')
+    columns = [column for column in schema.columns if column.role in (Role.PERSON, Role.QUASI)]
+    names = [column.name for column in columns]
+    raw = read_columns(population, names)
+    return read_snapshot(raw, Schema.of(columns, schema.null_values))
+
+
+def read_columns(population: Any, names: list[str]) -> pl.DataFrame:
+    """Return these columns of a frame, or of a file; those of a CSV file as texts."""
+    if isinstance(population, str | Path):
+        path = Path(population)
+        if not path.is_file():
+            raise FileError("there is no such registration list", file=path, hint="Check population = ...")
+        try:
+            csv = path.suffix.lower() != ".parquet"
+            frame = pl.read_csv(path, infer_schema=False) if csv else pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError):
+            raise FileError(
+                "this registration list cannot be read", file=path, hint="It must be a CSV or Parquet file."
+            ) from None
+    else:
+        frame = population if isinstance(population, pl.DataFrame) else pl.DataFrame(population)
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise DataError(
+            f"the registration list has no column {missing[0]!r}",
+            column=missing[0],
+            hint="It needs the person column and every quasi column that is published.",
+        )
+    return frame.select(names)
+
+
+def with_absent(snapshot: Snapshot, population: Any, published: IntArray) -> Listed:
+    """Code the records to be published together with the persons of a list who are not in the table at all."""
+    schema = snapshot.schema
+    listed = read_list(population, schema).frame
+    person = str(schema.person)
+    here = canonical_text(snapshot.frame[person])
+    listed = listed.filter(~canonical_text(listed[person]).is_in(here.implode()))
+    quasi = list(schema.quasi)
+    own = snapshot.frame.select(quasi)
+    try:
+        others = listed.select(_as_type(listed[name], own.schema[name]).alias(name) for name in quasi)
+    except (pl.exceptions.PolarsError, ValueError):
+        raise DataError(
+            "the registration list has quasi values of another type than the table",
+            hint="Write them in the same way in both.",
+        ) from None
+    together = pl.concat([own[published], others])
+    only = Schema.of([column for column in schema.columns if column.role is Role.QUASI], schema.null_values)
+    codes = encode(Snapshot(together, only, snapshot.origin, "polars"))
+    return Listed(codes, len(others))
+
+
+def _as_type(values: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if values.dtype == dtype:
+        return values
+    return parsed(canonical_text(values), dtype) if dtype != pl.String else canonical_text(values)

@@ -1,0 +1,385 @@
+"""The global guarantee: was this person *ever* linked with this value?"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from reveil.budgets.forecast import forecast
+from reveil.budgets.grouping import Rule
+from reveil.budgets.strategies import STRATEGIES, Geometric, Strategy
+from reveil.codes import encode
+from reveil.errors import ConfigError, VerificationError
+from reveil.guarantees.assembly import check_names, describe_columns
+from reveil.guarantees.base import Guarantee, Memory, Prepared
+from reveil.guarantees.global_release import (
+    COHORTS,
+    SURVIVAL,
+    Made,
+    Situation,
+    Terms,
+    as_published,
+    make_groups,
+    publish_rows,
+    what_is_told,
+)
+from reveil.hierarchy import value_text
+from reveil.manifest import make_manifest
+from reveil.models.base import exact_number, plain_number
+from reveil.models.frequency_diversity import FrequencyDiversity
+from reveil.models.k_anonymity import KAnonymity
+from reveil.statistics import GroupStats, Histogram
+from reveil.survival_rule import check_survival
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from reveil.codes import Codes
+    from reveil.groupers.base import Grouper
+    from reveil.models.base import Model
+    from reveil.release import Release
+    from reveil.schema import Schema
+    from reveil.snapshot import Snapshot
+    from reveil.vault.protocol import Ledger
+
+EXHAUSTED = ("rest", "suppress", "withhold")
+_COUNTED = (
+    "Given who is in which group, every table that agrees with all the releases is equally likely, and a value says "
+    "nothing about those before and after it: the adversary knows nothing about whether values persist (whoever must "
+    "fear that uses tau-safety), and does not reason about why the groups are as they are."
+)
+_KNOWS = "Others may know of everybody who is in which release and in which group, with which quasi values."
+_HIDDEN = (
+    "Others do not know who is in the table: in every group, persons of a registration list who are not in it are as "
+    "likely to be meant as those who are. What is bounded is what is told of a person by the releases they are in."
+)
+_LEAKS = {
+    "suppress": "A suppressed value tells that one of the group has a value that they were linked with too often.",
+    "withhold": "Who is known to be in the table and is not published has a value that they were linked with too "
+    "often: absence tells it.",
+}
+
+
+@dataclass(frozen=True)
+class _Diluted(Prepared):
+    """A release with the number of absent persons who dilute each group: columns ``group`` and ``absent``."""
+
+    absent: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class GlobalGuarantee(Guarantee):
+    """Over all the releases together, nobody is told ever to have had a value with more than 1/l.
+
+    *Guarantee*: for every person o and every value s, the share of the worlds that agree with all the releases and
+    in which o has s in one release or more is at most 1/l. It is 1 - S(o, s), with S the product of 1 - n_s/n over
+    the groups that o was in (:mod:`reveil.budgets.survival` has the theorem). ``strategy`` says how much of this
+    budget one release may spend: ``ConstantRatio(releases=3)`` or ``Geometric(alpha=3)``.
+
+    Who was linked with a value as often as that allows *rests*: they are not published any more, whatever their value
+    is. That depends on what was told and on nothing of today. ``when_exhausted="suppress"`` publishes such a person
+    with ``*`` when their value is the one that is used up, ``"withhold"`` leaves them out then; both tell something,
+    and are there for comparison. ``largest`` (geometric strategy): a pair that needs a larger group than this, for
+    one row with the value, is used up; ten times the first group by default.
+
+    ``harmless`` values are not bounded. ``permanent`` ones never leave who has them: their groups stay together
+    (:mod:`reveil.budgets.cohorts`). ``population``, a registration list (a file or a frame with the person and the
+    quasi columns): absent persons dilute the groups, against an adversary who does not know who is in the table.
+
+    *Assumes*: one record per person and snapshot; persons are named alike in all of them; nobody's value is related to
+    another's, nor to their own before; all that others may know of a person is declared as quasi; nobody comes back
+    who was erased without a tombstone.
+
+    *Does not protect against*: somebody who knows that a value did not change ({H, F, C, G} and then {H, X, Y, Z}:
+    7/16 here, certain for them); values that are likelier than others beforehand; related persons; other publishers'
+    data; somebody who asks why the groups are as they are. It does not hide who is in the table, unless a population
+    is given.
+
+    *Source*: Wong, Fu, Liu, Wang, Xu, "Preserving Individual Privacy in Serial Data Publishing".
+    """
+
+    kind: ClassVar[str] = "global"
+    remembers: ClassVar[bool] = True
+    paths: ClassVar[tuple[str, ...]] = ("population",)  # settings that are paths, relative to a config
+    survival: ClassVar[Ledger] = SURVIVAL
+
+    l: float
+    strategy: Strategy
+    _: KW_ONLY
+    harmless: tuple[str, ...] = field(default=(), repr=False)
+    permanent: tuple[str, ...] = field(default=(), repr=False)
+    when_exhausted: str = "rest"
+    largest: float | None = None
+    population: Any = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_config(cls, table: dict[str, Any]) -> Self:
+        """Build from the ``[guarantee]`` table of a config: the strategy is a name with its parameter beside it."""
+        settings = dict(table)
+        name = settings.pop("strategy", None)
+        if name not in STRATEGIES:
+            raise ConfigError(
+                "the guarantee 'global' needs a strategy" if name is None else f"there is no strategy {name!r}",
+                hint='strategy = "constant-ratio" with releases = 3, or strategy = "geometric" with alpha = 3.0',
+            )
+        made, parameter = STRATEGIES[name]
+        if parameter not in settings:
+            raise ConfigError(
+                f"the strategy {name!r} needs {parameter}", hint=f"Add {parameter} = 3 under [guarantee]."
+            )
+        strategy = made(**{parameter: settings.pop(parameter)})
+        foreign = [other for _, other in STRATEGIES.values() if other in settings]
+        if foreign:
+            raise ConfigError(f"{foreign[0]} does not belong to the strategy {name!r}", hint="Take the line out.")
+        return super().from_config({**settings, "strategy": strategy})
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.strategy, Strategy):
+            raise ConfigError(
+                "strategy must be a strategy", hint="rv.ConstantRatio(releases=3) or rv.Geometric(alpha=3.0)."
+            )
+        if self.exact <= 1:
+            raise ConfigError(
+                f"l must be above 1, not {self.l!r}", hint="l = 2: nobody is believed with more than 1/2."
+            )
+        for key in ("harmless", "permanent"):
+            object.__setattr__(self, key, _texts(key, getattr(self, key)))
+        if set(self.harmless) & set(self.permanent):
+            raise ConfigError("a value is declared both harmless and permanent", hint="Keep one of the two.")
+        if self.when_exhausted not in EXHAUSTED:
+            raise ConfigError(
+                f"when_exhausted must be one of {', '.join(EXHAUSTED)}, not {self.when_exhausted!r}",
+                hint="rest is the one that tells nothing.",
+            )
+        if self.largest is not None:
+            if not isinstance(self.strategy, Geometric):
+                raise ConfigError(
+                    "largest belongs to the geometric strategy", hint="With a constant ratio, no pair needs more."
+                )
+            if exact_number("largest", self.largest) < self.strategy.ratio(self.exact):
+                raise ConfigError(
+                    f"the first group needs {self.strategy.least(self.exact)} rows already, more than largest",
+                    hint="Set largest to several times that.",
+                )
+
+    @property
+    def exact(self) -> Fraction:
+        """``l`` as the exact number that was written."""
+        return exact_number("l", self.l)
+
+    @property
+    def rule(self) -> Rule:
+        """What groups must be like."""
+        return Rule(self.strategy, self.exact)
+
+    @property
+    def most_rows(self) -> float:
+        """The group for one row with a value beyond which a pair is used up."""
+        if not isinstance(self.strategy, Geometric):
+            return np.inf
+        return self.largest if self.largest is not None else Geometric.GROWTH * self.strategy.ratio(self.exact)
+
+    @property
+    def bound(self) -> float | None:
+        """One l-th, in all the releases together."""
+        return float(1 / self.exact)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters under their config names; of a registration list only whether there is one."""
+        return {
+            "l": plain_number(self.exact),
+            **self.strategy.settings(),
+            "harmless": sorted(self.harmless),
+            "permanent": sorted(self.permanent),
+            "when_exhausted": self.when_exhausted,
+            "largest": self.largest,
+            "population": self.population is not None,
+        }
+
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+        """Return whether a setting may change: only how large a group may become. The bound rests on the survival."""
+        return key == "largest"
+
+    def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the values that the settings name."""
+        return (*self.harmless, *self.permanent)
+
+    def check(self, schema: Schema, method: Grouper | None) -> None:
+        """Refuse, before any data is read, what cannot work."""
+        if method is not None:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} groups by itself and takes no method",
+                hint="Take the section [method] out.",
+            )
+        if schema.person is None:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} needs a person column",
+                hint='It follows people from release to release: name the column that stays the same, pid = "person".',
+            )
+        if len(schema.sensitive) != 1:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} needs exactly one sensitive column, not {len(schema.sensitive)}",
+                hint="Declare one as sensitive, or publish the others in a series of their own people.",
+            )
+        column = schema[schema.sensitive[0]]
+        if column.bins is not None:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} bounds exact values and knows no bins",
+                column=column.name,
+                hint="Take bins out, or round the numbers in the file.",
+            )
+        if self.when_exhausted == "suppress" and (column.order is not None or column.taxonomy is not None):
+            raise ConfigError(
+                "a suppressed value has no place in an order or a hierarchy", column=column.name, hint="Take it out."
+            )
+        if schema.plain:
+            raise ConfigError(
+                f"column {schema.plain[0]!r} is plain, and would link a person's rows from release to release",
+                column=schema.plain[0],
+                hint="Make it quasi, or drop it (identifier).",
+            )
+        check_names(schema, two_tables=False)
+
+    def model_for(self, schema: Schema) -> Model:  # noqa: ARG002
+        """Return what every group of every release satisfies by itself; the budgets ask for more."""
+        if self.population is not None:
+            return KAnonymity(1)
+        size = KAnonymity(self.rule.least)
+        return size if self.harmless or self.when_exhausted == "suppress" else size & FrequencyDiversity(self.l)
+
+    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+        guarantee = {"kind": self.kind, "grade": "counted", **self.settings()}
+        told = "over all the releases of this series together, nobody is told ever to have had a value with more than "
+        told += f"1/{plain_number(self.exact)}"
+        if self.harmless:
+            told += f", apart from {len(self.harmless)} declared harmless"
+        if self.population is not None:
+            told += ", to somebody who does not know who is in the table"
+        apart = "Persons are not related to each other, and nobody else publishes about them."
+        stay = "Nobody who was erased from the vault without a tombstone comes back."
+        lasts = ("Permanent values never leave who has them; persons may be published as they were first told.",)
+        leaks = (_LEAKS[self.when_exhausted],) if self.when_exhausted in _LEAKS else ()
+        knows = _KNOWS if self.population is None else _HIDDEN
+        return (
+            guarantee,
+            f"{told[0].upper()}{told[1:]}.",
+            (knows, _COUNTED, apart, stay, *(lasts if self.permanent else ()), *leaks),
+        )
+
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+        """Refuse a manifest that does not promise what these settings ask for."""
+        guarantee, claim, _ = self.promise()
+        if manifest.get("adopted"):
+            claim = manifest["claim"] if manifest["claim"].startswith(claim) else claim
+        own = {key: value for key, value in guarantee.items() if not self.may_change(key, None, None)}
+        if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != value for key, value in own.items()):
+            raise VerificationError(
+                "the manifest promises something else than the config asks for",
+                hint="Is this the config that the release was published with?",
+            )
+        if manifest["suppressed"] or manifest["dirty"] or manifest["counterfeits"]["total"]:
+            raise VerificationError("the manifest speaks of records that this guarantee has not")
+
+    def forecast(self, ledger: pl.DataFrame, texts: pl.Series, releases: int) -> list[dict[str, Any]]:
+        """Return, from all the rows of the ledger ``survival``, how much is left of whose budget for which values."""
+        return forecast(ledger, texts, self.strategy, self.exact, releases, self.most_rows, self.permanent)
+
+    def terms(self, memory: Memory) -> Terms:
+        """Return the settings in the codes of a vault."""
+        known = len(self.harmless)
+        return Terms(
+            self.rule,
+            self.most_rows,
+            memory.declared[:known],
+            memory.declared[known:],
+            self.when_exhausted,
+            self.population,
+        )
+
+    def prepare(
+        self,
+        snapshot: Snapshot,
+        method: Grouper | None,
+        rng: np.random.Generator,
+        *,
+        series: str | None,
+        memory: Memory | None = None,
+        codes: Codes | None = None,
+    ) -> Prepared:
+        """Group, recode and describe the next release of a series."""
+        self.check(snapshot.schema, method)
+        if memory is None:
+            raise ConfigError(f"the guarantee {self.kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+        codes = encode(snapshot) if codes is None else codes
+        terms = self.terms(memory)
+        now = Situation.of(memory, terms)
+        made = make_groups(snapshot, codes, now, terms)
+        release, placement, numbers = publish_rows(snapshot, made, now, memory, rng)
+        published = as_published(snapshot, now, memory)
+        if published is not None:
+            snapshot, codes = published, encode(published)
+        guarantee, claim, assumes = self.promise()
+        model = self.model_for(snapshot.schema)
+        release.manifest.update(
+            make_manifest(
+                series=series,
+                release=memory.release,
+                guarantee=guarantee,
+                claim=claim,
+                assumes=assumes,
+                columns=describe_columns(snapshot, codes, two_tables=False, groups=True),
+                rows=len(placement),
+                groups=made.size,
+                achieved=model.achieved(_statistics(made, codes)),
+                withheld=int(now.out.sum()),
+            )
+        )
+        sizes = np.bincount(made.groups[made.groups >= 0])
+        facts: dict[str, Any] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
+        absent = None
+        if made.absent is not None:
+            absent = pl.DataFrame({"group": numbers, "absent": made.absent})
+        entries = what_is_told(made, now, terms)
+        return _Diluted(
+            release, placement, codes, model, facts=facts, entries=entries, snapshot=published, absent=absent
+        )
+
+    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
+        """Check, from the published values, that nobody's bound is broken."""
+        told = memory.book.of_records(SURVIVAL)
+        before = told.select("record", memory.texts.gather(told["value"]).alias("value"), "survival")
+        check_survival(
+            written,
+            prepared.placement,
+            before,
+            self.exact,
+            harmless=list(memory.texts.gather(memory.declared[: len(self.harmless)])),
+            permanent=list(memory.texts.gather(memory.declared[len(self.harmless) :])),
+            cohorts=memory.book.rows(COHORTS) if self.permanent else None,
+            absent=prepared.absent if isinstance(prepared, _Diluted) else None,
+        )
+
+
+def _texts(key: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise ConfigError(f"{key} must be a list of values", hint=f'{key} = ["flu"]')
+    if not all(isinstance(value, str | int | float) for value in given):
+        raise ConfigError(f"{key} must be a list of texts or numbers", hint=f'{key} = ["flu"]')
+    texts = tuple(value_text(value) for value in given)
+    if len(set(texts)) != len(texts):
+        raise ConfigError(f"{key} names a value twice")
+    return texts
+
+
+def _statistics(made: Made, codes: Codes) -> GroupStats:
+    """Return what the model is asked about."""
+    own = codes.sensitive[0]
+    inside = made.groups >= 0
+    groups = made.groups[inside]
+    histogram = Histogram.of(groups, own.codes[inside], made.size, own.domain)
+    return GroupStats(np.bincount(groups, minlength=made.size).astype(np.int64), {own.name: histogram})

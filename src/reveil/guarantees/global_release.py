@@ -1,0 +1,255 @@
+"""One release under the global guarantee: who rests, what is grouped, what is told of whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from reveil.budgets.cohorts import Cohorts, keep_together
+from reveil.budgets.dilution import with_absent
+from reveil.budgets.grouping import Crowd, Rule, form_groups, needed_by
+from reveil.budgets.survival import Pairs, linked, updated
+from reveil.curve import along_curve
+from reveil.dice import shuffled
+from reveil.errors import InfeasibleError
+from reveil.guarantees.assembly import published_names
+from reveil.guarantees.signature_based import points_of
+from reveil.notation import SUPPRESSED_VALUE, Form, from_text
+from reveil.recoders.boxes import BoxRecoder
+from reveil.release import Release, compact
+from reveil.snapshot import Snapshot, canonical_text
+from reveil.statistics import CodeArray, IntArray, Partition
+from reveil.vault.protocol import Entries, Ledger
+
+if TYPE_CHECKING:
+    from reveil.codes import Codes
+    from reveil.guarantees.base import Memory
+    from reveil.recoders.base import Recoded
+    from reveil.statistics import BoolArray
+
+SURVIVAL = Ledger("survival", keys=("value",), whole=("links",), real=("survival",), coded="value")
+COHORTS = Ledger("cohorts", whole=("cohort", "value"), coded="value")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the settings come to for one release: codes instead of names.
+
+    ``largest``: a pair that needs more rows per row with its value is used up.
+    """
+
+    rule: Rule
+    largest: float
+    harmless: CodeArray
+    permanent: CodeArray
+    when_exhausted: str
+    population: Any = field(repr=False, default=None)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Who may be published with which value, decided before anybody is grouped.
+
+    ``values`` are codes that last, as they will be published; ``hidden`` ones are published as suppressed. ``pairs``
+    are all that was told of the persons in the snapshot, ``needs`` what each pair needs from now on.
+    """
+
+    values: CodeArray = field(repr=False)
+    out: BoolArray = field(repr=False)
+    hidden: BoolArray = field(repr=False)
+    pairs: Pairs
+    needs: np.ndarray = field(repr=False)
+    cohorts: Cohorts
+
+    @classmethod
+    def of(cls, memory: Memory, terms: Terms) -> Situation:
+        """Decide who rests. With ``rest`` that depends on what was told, and on nothing of today."""
+        size = len(memory.values)
+        pairs = Pairs.of(memory.book.of_records(SURVIVAL))
+        needs = needed_by(pairs, terms.rule)
+        lasts = np.isin(pairs.value, terms.permanent)
+        used = terms.rule.strategy.used_up(pairs.survival, pairs.links, terms.rule.l, terms.largest) & ~lasts
+        out, hidden = np.zeros(size, np.bool_), np.zeros(size, np.bool_)
+        if terms.when_exhausted == "rest":
+            out[pairs.record[used]] = True
+        else:
+            needs = np.where(used, np.inf, needs)
+            own = pairs.record[used & (pairs.value == memory.values[pairs.record])]
+            (hidden if terms.when_exhausted == "suppress" else out)[own] = True
+        cohorts = Cohorts(np.full(size, -1, np.int32), np.full(size, -1, np.int32), np.zeros(0, np.int32))
+        values = memory.values
+        if len(terms.permanent):
+            cohorts = Cohorts.of(memory.book.rows(COHORTS), size)
+            kept = keep_together(cohorts, values, out, terms.permanent, terms.harmless, pairs, needs, terms.rule)
+            out, values = kept.rests, kept.values
+        return cls(values, out, hidden, pairs, np.where(lasts, 0.0, needs), cohorts)
+
+    def bounded(self, harmless: CodeArray) -> CodeArray:
+        """Return the value of each record, -1 where it is harmless or not told."""
+        free = np.isin(self.values, harmless) | self.hidden
+        return np.where(free, -1, self.values).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Made:
+    """The groups of a release, the boxes, and how many absent persons each group has."""
+
+    groups: CodeArray = field(repr=False)  # of each record, -1: not published
+    recoded: Recoded = field(repr=False)
+    absent: IntArray | None = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return int(self.groups.max(initial=-1)) + 1
+
+
+def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms) -> Made:
+    """Group everybody who is published: cohorts as they are, the others anew."""
+    published = np.flatnonzero(~now.out)
+    if not len(published):
+        raise InfeasibleError(
+            "nobody can be published: all the persons of this snapshot rest",
+            hint="What may be told about them is used up. A series with a smaller l or more releases lasts longer.",
+        )
+    loose = published[now.cohorts.member[published] < 0]
+    groups = np.full(codes.n, -1, np.int32)
+    n_loose, absent = 0, None
+    together, own, optional = codes, loose, None
+    if terms.population is not None:
+        listed = with_absent(snapshot, terms.population, published)
+        together = listed.codes
+        own = np.concatenate([np.flatnonzero(now.cohorts.member[published] < 0), np.arange(len(published), together.n)])
+        optional = np.arange(len(own)) >= len(loose)
+    labels = np.zeros(0, np.int32)
+    if len(loose):
+        labels = _loose_groups(together, own, loose, optional, now, terms)
+        groups[loose] = labels[: len(loose)]
+        n_loose = int(labels.max()) + 1
+    kept = published[now.cohorts.member[published] >= 0]
+    names, place = np.unique(now.cohorts.member[kept], return_inverse=True)
+    groups[kept] = n_loose + place
+    # Boxes hold absent persons, too: a box of the records alone would show who sits on its edges.
+    if terms.population is not None:
+        every = np.full(together.n, -1, np.int32)
+        every[: len(published)] = groups[published]
+        every[own] = labels if len(loose) else -1
+        absent = np.bincount(every[len(published) :][every[len(published) :] >= 0], minlength=n_loose + len(names))
+        recoded = BoxRecoder().recode(together, _partition(every))
+        classes = np.full(codes.n, -1, np.int32)
+        classes[published] = recoded.classes[: len(published)]
+        return Made(groups, replace(recoded, classes=classes), absent.astype(np.int64))
+    return Made(groups, BoxRecoder().recode(codes, _partition(groups)), None)
+
+
+def _loose_groups(
+    codes: Codes, items: IntArray, loose: IntArray, optional: BoolArray | None, now: Situation, terms: Terms
+) -> CodeArray:
+    """Group some items; the first of them are the records ``loose``, the others are absent."""
+    place = np.full(codes.n, -1, np.int64)
+    place[items] = np.arange(len(items))
+    order = place[along_curve(codes)]
+    values = np.full(len(items), -1, np.int32)
+    values[: len(loose)] = now.bounded(terms.harmless)[loose]
+    of_record = np.full(len(now.values), -1, np.int32)
+    of_record[loose] = np.arange(len(loose))
+    item = of_record[now.pairs.record]
+    inside = item >= 0
+    crowd = Crowd(
+        values,
+        points_of(codes)[items],
+        order[order >= 0],
+        item[inside],
+        now.pairs.value[inside],
+        now.needs[inside],
+        optional,
+    )
+    return form_groups(crowd, terms.rule)
+
+
+def _partition(groups: CodeArray) -> Partition:
+    order = np.argsort(groups, kind="stable")
+    inside: CodeArray = order[groups[order] >= 0].astype(np.int32)
+    sizes = np.bincount(groups[inside])
+    return Partition(inside, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), len(groups))
+
+
+def what_is_told(made: Made, now: Situation, terms: Terms) -> tuple[Entries, ...]:
+    """Return what the vault has to remember."""
+    values = now.bounded(terms.harmless)
+    fresh = linked(made.groups, values, made.absent)
+    all_of = updated(now.pairs, fresh)
+    # A cohort tells of its permanent values what it told before.
+    known = np.isin(fresh.value, terms.permanent) & (all_of.links > 1)
+    kept = all_of.select(~known)
+    rows = pl.DataFrame({"record": kept.record, "value": kept.value, "links": kept.links, "survival": kept.survival})
+    entries = [Entries(SURVIVAL, rows)]
+    if len(terms.permanent):
+        lasting = np.isin(values, terms.permanent) & (made.groups >= 0)
+        has = np.zeros(made.size + 1, np.bool_)
+        has[made.groups[lasting]] = True
+        member = now.cohorts.member.copy()
+        fresh_ones = has[made.groups] & (made.groups >= 0) & (member < 0)
+        _, place = np.unique(made.groups[fresh_ones], return_inverse=True)
+        member[fresh_ones] = now.cohorts.last + 1 + place
+        told = np.where(fresh_ones | lasting, now.values, now.cohorts.told)
+        record = np.flatnonzero(fresh_ones | (lasting & (member >= 0)))
+        entries.append(
+            Entries(
+                COHORTS,
+                pl.DataFrame(
+                    {
+                        "record": record.astype(np.int32),
+                        "cohort": member[record].astype(np.int64),
+                        "value": told[record].astype(np.int64),
+                    }
+                ),
+            )
+        )
+    return tuple(entries)
+
+
+def publish_rows(
+    snapshot: Snapshot, made: Made, now: Situation, memory: Memory, rng: np.random.Generator
+) -> tuple[Release, CodeArray, IntArray]:
+    """Put the rows in an order drawn by dice; return the release, the record of each row, and the groups' numbers."""
+    placement = shuffled(rng, np.flatnonzero(made.groups >= 0).astype(np.int32))
+    numbers = rng.permutation(made.size) + 1
+    name = snapshot.schema.sensitive[0]
+    dtype = snapshot.frame[name].dtype
+    texts = memory.texts if dtype == pl.String else from_text(memory.texts, Form.VALUE, dtype)
+    values = texts.gather(now.values[placement]).alias(name)
+    if now.hidden.any():
+        values = hide(values, now.hidden[placement])
+    release = Release(
+        {},
+        published_names(snapshot, two_tables=False),
+        made.recoded.cells,
+        made.recoded.classes[placement],
+        pl.DataFrame([compact(values)]),
+        snapshot.native,
+        numbers[made.groups[placement]].astype(np.int32),
+    )
+    return release, placement, numbers
+
+
+def hide(values: pl.Series, hidden: BoolArray) -> pl.Series:
+    """Return values as texts, some of them suppressed."""
+    mark = pl.Series([SUPPRESSED_VALUE]).new_from_index(0, len(values))
+    return canonical_text(values).zip_with(pl.Series(~hidden), mark).alias(values.name)
+
+
+def as_published(snapshot: Snapshot, now: Situation, memory: Memory) -> Snapshot | None:
+    """Return the snapshot with the values that are published, where these are not its own; else None."""
+    if not now.hidden.any() and np.array_equal(now.values, memory.values):
+        return None
+    name = snapshot.schema.sensitive[0]
+    dtype = snapshot.frame[name].dtype
+    texts = memory.texts if dtype == pl.String else from_text(memory.texts, Form.VALUE, dtype)
+    values = texts.gather(now.values).alias(name)
+    if now.hidden.any():
+        values = hide(values, now.hidden)
+    return replace(snapshot, frame=snapshot.frame.with_columns(values))

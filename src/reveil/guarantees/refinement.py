@@ -1,0 +1,321 @@
+"""Refinement: releases of any part of a table, which together tell no set of people apart that a model refuses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from reveil.cells_rule import check_cells
+from reveil.errors import ConfigError, VerificationError
+from reveil.groupers.base import Grouper, check_plan
+from reveil.groupers.mondrian import Mondrian
+from reveil.guarantees.assembly import check_names, describe_columns, published_names
+from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
+from reveil.guarantees.seen_again import seen_again
+from reveil.guarantees.static import Static
+from reveil.manifest import make_manifest
+from reveil.models.base import Model, exact_number
+from reveil.refining.absent import absent_of
+from reveil.refining.elsewhere import cut_of
+from reveil.refining.entries import Pieces, entries_of, table_entries
+from reveil.refining.extras import box_entries
+from reveil.refining.making import Made, Rows, make, without_shapes
+from reveil.refining.plan import Rules
+from reveil.refining.reading import Reading, read
+from reveil.refining.slack import slack_for
+from reveil.schema import Role
+from reveil.statistics import GroupStats, Histogram
+from reveil.verification.judgement import group_statistics, published_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from reveil.codes import Codes
+    from reveil.release import Release
+    from reveil.schema import Schema
+    from reveil.snapshot import Snapshot
+    from reveil.statistics import BoolArray, CodeArray
+    from reveil.vault.protocol import Entries
+
+_KNOWS = (
+    "Others may know who is in which release, with which quasi values and in which group, and may follow each record "
+    "from release to release."
+)
+_CHANGES = (
+    "Nobody knows from elsewhere whose sensitive value changed, or did not: whoever does looks at the records that did "
+    "only (tau-safety is for that)."
+)
+_DIRTY = (
+    "Some records may be of people who were not asked for or are no longer in the table, as they were last published "
+    "(the manifest counts them as dirty)."
+)
+_FAKES = (
+    "Nobody knows who is in the table: counterfeits stand in for people who left, and whoever knows that they left is "
+    "not bounded."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refinement(Guarantee):
+    """Whatever the releases tell apart together is a set of people that satisfies the model.
+
+    The *cell* of a person are the people who were in the same group, or absent, in every release so far. Everything
+    that can be inferred from who is where (intersections and differences of groups of any releases) is a union of
+    cells. So for a model that survives disjoint unions,
+
+        the series is safe if and only if every cell is valid, with the values of every release it was in.
+
+    (If: a union of valid sets is valid. Only if: each cell is itself an intersection of groups and differences of
+    groups, which somebody who follows records can single out.) A release cuts cells into pieces, one for each group and
+    one for those who are not published, and every piece must be valid or empty. Where one is not, others help: those
+    who are absent are published again as they were last told (*dirty* records), as few as are needed; or the whole
+    cell is held back, which is always possible. Groups lie inside cells, so what is told only ever gets finer. Cells
+    are born larger than they must be (``slack``), because they never grow and people leave.
+
+    Guarantee: in every set of people that the releases tell apart, the model holds: for ``k``, at least k people; for
+    ``l``, at least l (distinct) values, or none more often than 1/l (frequency), and so on; in every release.
+    Assumes: one record per person and snapshot; persons are named alike in all of them; nobody knows from elsewhere
+    whose value changed; all that others may know of a person is declared as quasi.
+    Does not protect against: somebody who knows whose value changed (tau-safety); "did this person ever have v?" when
+    values change (the global guarantee); related persons; other publishers' data; in the counted grade, somebody who
+    asks why groups are as they are. With ``counterfeits``, somebody who knows who left. It does not hide who is in the
+    table.
+    ``blind``: cuts and repairs depend on sizes and on the values of whole cells only. A release is then equally likely
+    for every way in which the values of a cell could belong to its members (all choices are the same), so whoever knows
+    this code believes no more than the shares of a cell say.
+    Source: Barbosa, Pinto, Gomes 2012 (BPG), mended.
+    """
+
+    kind: ClassVar[str] = "refinement"
+    remembers: ClassVar[bool] = True
+
+    k: int | None = None
+    l: float | None = None
+    diversity: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
+    c: float | None = None
+    t: float | Mapping[str, float] | None = None
+    distance: Literal["ordered", "equal", "taxonomy"] | None = None
+    dirty: Literal["allow", "never"] = "allow"
+    counterfeits: bool = False
+    slack: float | None = None
+    blind: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dirty not in ("allow", "never"):
+            raise ConfigError(f"unknown dirty {self.dirty!r}", hint='dirty = "allow" or "never".')
+        for key in ("counterfeits", "blind"):
+            if not isinstance(getattr(self, key), bool):
+                raise ConfigError(f"{key} must be true or false")
+        if self.slack is not None and exact_number("slack", self.slack) < 1:
+            raise ConfigError(f"slack must be a number from 1 up, not {self.slack!r}")
+        model = self.model  # parameters are judged when they are given, not when data arrives
+        if self.blind:
+            none = np.zeros(0, np.int64)
+            for part in model.parts:  # a model that cannot be kept blindly says so
+                name = getattr(part, "attribute", None) or ""
+                part.surely(none, GroupStats(none, {name: Histogram.empty(0, 1)}))
+
+    @property
+    def model(self) -> Model:
+        """The model that every cell satisfies."""
+        return Static(k=self.k, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance).model
+
+    @property
+    def bound(self) -> float | None:
+        """One l-th, where the model limits how frequent a value may be; no number is promised else."""
+        return 1 / float(self.l) if self.l is not None and self.diversity == "frequency" else None
+
+    def check(self, schema: Schema, method: Grouper | None) -> None:
+        """Refuse, before any data is read, what cannot work."""
+        method = method or Mondrian()
+        model = self.model_for(schema)
+        check_plan(method, model)
+        if method.recode != "boxes" or method.suppresses:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} publishes boxes of everybody in a group, and {method.name!r} does not",
+                hint="Use the method 'mondrian' as it is.",
+            )
+        if self.blind and method.parameters().get("choose") == "gain":
+            raise ConfigError("choose = 'gain' looks at who has which value", hint="blind = true needs another.")
+        if schema.person is None:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} needs a person column",
+                hint='It follows people from release to release: name the column that stays the same, pid = "person".',
+            )
+        binned = [name for name in schema.sensitive if schema[name].bins is not None]
+        if binned:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} compares exact values over releases and knows no bins",
+                column=binned[0],
+                hint="Take bins out, or round the numbers in the file.",
+            )
+        if schema.plain and (self.dirty == "allow" or self.counterfeits):
+            raise ConfigError(
+                f"column {schema.plain[0]!r} is plain, and the vault does not keep it for records of people who left",
+                column=schema.plain[0],
+                hint='Make it quasi, drop it (identifier), or set dirty = "never" without counterfeits.',
+            )
+        check_names(schema, two_tables=False)
+
+    def model_for(self, schema: Schema) -> Model:
+        """Return the model, checked against the schema."""
+        self.model.check(schema)
+        return self.model
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters that are set, under their config names."""
+        return {key: value for key, value in super().settings().items() if value is not None}
+
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+        """Return whether a setting may change: how cells are born and repaired, not what they promise."""
+        return key in ("slack", "dirty")
+
+    def promise(self, method: Grouper) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+        blind = not method.reads_values(self.model) or self.blind
+        settings = {key: getattr(self, key) for key in ("dirty", "counterfeits", "blind")}
+        guarantee = {
+            "kind": self.kind,
+            "grade": "blind" if blind else "counted",
+            **self.model.parameters(),
+            **settings,
+            **({} if self.slack is None else {"slack": self.slack}),
+            "method": {"kind": method.name, **method.parameters()},
+        }
+        claim = (
+            "In this release, and in every set of people that all the releases of this series so far tell apart "
+            f"together: {self.model.sentence()}."
+        )
+        how = (
+            "The adversary may know the program: no choice looked at who has which value."
+            if blind
+            else "The adversary does not reason about why the groups are as they are."
+        )
+        more = [_DIRTY] if self.dirty == "allow" else []
+        return guarantee, claim, (_KNOWS, _CHANGES, how, *more, *([_FAKES] if self.counterfeits else []))
+
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+        """Refuse a manifest that does not promise what these settings ask for."""
+        asked = {"kind": self.kind, **self.model.parameters(), "counterfeits": self.counterfeits, "blind": self.blind}
+        told = manifest["guarantee"]
+        sentence = f"{self.model.sentence()}."
+        if any(told.get(key) != value for key, value in asked.items()) or sentence not in manifest["claim"]:
+            raise VerificationError(
+                "the manifest promises something else than the config asks for",
+                hint="Is this the config that the release was published with?",
+            )
+        if manifest["suppressed"] or (manifest["counterfeits"]["total"] and not self.counterfeits):
+            raise VerificationError("the manifest speaks of suppressed records or counterfeits, which nobody asked for")
+
+    def prepare(
+        self,
+        snapshot: Snapshot,
+        method: Grouper | None,
+        rng: np.random.Generator,
+        *,
+        series: str | None,
+        memory: Memory | None = None,
+        codes: Codes | None = None,
+    ) -> Prepared:
+        """Decide about every cell, group, recode and describe the next release of a series."""
+        method = method or Mondrian()
+        self.check(snapshot.schema, method)
+        if memory is None:
+            raise ConfigError(f"the guarantee {self.kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+        model, book = self.model_for(snapshot.schema), memory.book
+        reading = _read(snapshot, model, memory)
+        slack = slack_for(reading.asked, reading.stayed) if self.slack is None else self.slack
+        rules = Rules(
+            model, math.ceil(model.minimum_size * slack), self.dirty == "allow", self.counterfeits, self.blind
+        )
+        made = make(snapshot, reading, rules, book, method, rng, codes)
+        names = published_names(snapshot, two_tables=False)
+        apart = tuple(name for name in names if snapshot.schema[name].role is not Role.QUASI)
+        rows = made.rows(reading, book, apart, rng)
+        release = made.release(rows, names, snapshot.native)
+        guarantee, claim, assumes = self.promise(method)
+        withheld = snapshot.frame.height - int((made.cut.group >= 0).sum())
+        whole, known = without_shapes(made)
+        release.manifest.update(
+            make_manifest(
+                series=series,
+                release=memory.release,
+                guarantee=guarantee,
+                claim=claim,
+                assumes=assumes,
+                columns=describe_columns(snapshot, made.codes, two_tables=False, groups=True),
+                rows=len(rows.record),
+                groups=made.cut.n_groups,
+                achieved={},
+                withheld=withheld,
+                dirty=made.extras.dirty,
+                counterfeits=rows.counterfeits(),
+            )
+        )
+        release.manifest["achieved"] = _achieved(release, whole, known, model, rows.record)
+        return Prepared(
+            release,
+            rows.record,
+            known,
+            model,
+            entries=self._entries(reading, made, rows, memory),
+            facts={"dirty": made.extras.dirty, "slack": round(float(slack), 3)},
+            snapshot=whole,
+            dirty=made.decided.absent.person[made.decided.beside],
+        )
+
+    def _entries(self, reading: Reading, made: Made, rows: Rows, memory: Memory) -> tuple[Entries, ...]:
+        """Return what the vault has to remember."""
+        found = list(entries_of(reading, made.cut, made.decided.absent))
+        found += _tables(reading, rows.values, memory)
+        if self.counterfeits:
+            numbers = Pieces.of(reading, made.cut, made.decided.absent).number
+            more = made.extras.quasi
+            lasting = {name: np.concatenate([memory.lasting[name], codes]) for name, codes in more.items()}
+            found.append(box_entries(made.codes, made.partition, lasting, numbers, memory.book))
+        return tuple(found)
+
+    def adopted(self, memory: Memory, snapshot: Snapshot, groups: CodeArray, several: BoolArray) -> Adoption:
+        """Take the groups of a release from elsewhere as cuts: what they told apart stays apart."""
+        model = self.model_for(snapshot.schema)
+        reading = _read(snapshot, model, memory)
+        cut, unsafe, held_back = cut_of(reading, model, groups, several)
+        nobody = absent_of(memory.book, reading, np.zeros(0, np.int64), snapshot.schema.quasi)
+        found = list(entries_of(reading, cut, nobody))
+        there = np.flatnonzero(cut.group >= 0)
+        found += _tables(reading, snapshot.frame[there], memory)
+        return Adoption(tuple(found), unsafe, held_back)
+
+    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
+        """Check, from the published values, that every piece of every cell is valid."""
+        check_cells(self.model, *seen_again(written, prepared, memory, self.model))
+
+
+def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
+    """Read what was told of the persons of a snapshot and of their cells."""
+    columns = {name: (snapshot.schema[name], snapshot.frame.schema[name]) for name in snapshot.schema.sensitive}
+    return read(memory.book, memory.lasting, columns, model, memory.release, memory.present)
+
+
+def _tables(reading: Reading, values: pl.DataFrame, memory: Memory) -> list[Entries]:
+    """Return the whole table of today, where the model compares with it."""
+    return [
+        table_entries(word, values[word.attribute.name], memory.book, memory.release)
+        for word in reading.words
+        if word.attribute.name in reading.tables
+    ]
+
+
+def _achieved(
+    release: Release, snapshot: Snapshot, codes: Codes, model: Model, placement: npt.NDArray[np.int32]
+) -> dict[str, Any]:
+    """Return the level that the groups of a release have."""
+    told = published_values(release, snapshot, codes, placement) if model.tags.reads_values else {}
+    values = {name: own.codes for name, own in told.items()}
+    return model.achieved(group_statistics(release, values, {name: own.reference() for name, own in told.items()}))

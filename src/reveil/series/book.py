@@ -1,0 +1,59 @@
+"""The book of a release: what a guarantee may read of the vault while it prepares the next one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.series.lasting import texts_of
+
+if TYPE_CHECKING:
+    from reveil.series.lasting import Lasting
+    from reveil.vault import Recall, Vault
+    from reveil.vault.protocol import CodeArray, IntArray, Ledger
+
+
+class VaultBook:
+    """The ledgers of a vault, in the words of one snapshot; ``attributes`` are those known after this release."""
+
+    def __init__(self, vault: Vault, recall: Recall, lasting: Lasting, attributes: tuple[str, ...]) -> None:
+        self._vault, self._lasting, self._attributes = vault, lasting, attributes
+        known = np.flatnonzero(recall.person >= 0).astype(np.int32)
+        self._records = pl.DataFrame({"person": recall.person[known], "record": known}).sort("person")
+
+    def of_records(self, ledger: Ledger) -> pl.DataFrame:
+        """Return the rows of the persons of the snapshot: ``record`` and the columns, ascending by record and keys."""
+        persons = self._records["person"].to_numpy()
+        rows = self.rows(ledger, "person", persons)
+        return rows.drop("person").sort("record", *ledger.keys)
+
+    def rows(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
+        """Return all rows, or those whose ``column`` is among some numbers, ascending by person and keys."""
+        rows = self._vault.ledger(ledger, column, among)
+        if not ledger.personal:
+            return rows
+        found = rows.join(self._records, on="person", how="left", maintain_order="left")
+        return found.select(pl.col("record").fill_null(-1), *rows.columns)
+
+    def last(self, persons: IntArray) -> dict[str, CodeArray]:
+        """Return the last record of each of some persons: dictionary codes by column, -1 where none is kept."""
+        return self._vault.last(persons)
+
+    def texts(self, attribute: str) -> pl.Series:
+        """Return what the codes of an attribute stand for, by code; those of this snapshot included."""
+        return texts_of(self._vault, attribute, self._lasting)
+
+    def values(self, attribute: str) -> pl.DataFrame:
+        """Return ``code`` and ``value`` of an attribute, those of this snapshot included."""
+        known, new = self._vault.values(attribute), self._lasting.new.get(attribute)
+        if new is None:
+            return known
+        first = self._vault.next_code(attribute)
+        more = pl.DataFrame({"code": np.arange(first, first + len(new), dtype=np.int32), "value": new.rename("value")})
+        return pl.concat([known, more])
+
+    def number(self, attribute: str) -> int:
+        """Return the number of an attribute, as a column ``attribute`` of a ledger has it."""
+        return self._attributes.index(attribute)

@@ -1,0 +1,144 @@
+"""Ledgers: the tables in which guarantees keep what was told. Each is made when it is first written.
+
+A row that takes another's place is written after the old one is deleted; both happen inside the transaction of the
+release. The names of tables and columns come from guarantees, never from data.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.vault.bridge import columns, integers, lent, one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reveil.vault.bridge import Connection
+    from reveil.vault.protocol import CodeArray, Entries, IntArray, Ledger
+
+_NAME = re.compile(r"[a-z][a-z_]*")
+
+
+def _table(ledger: Ledger) -> str:
+    for name in (ledger.name, *ledger.columns):
+        if not _NAME.fullmatch(name):
+            raise ValueError("ledgers and their columns are named by small letters")
+    return f"ledger_{ledger.name}"
+
+
+def _exists(connection: Connection, name: str) -> bool:
+    return one(connection, "SELECT 1 FROM ledgers WHERE name = ?", [name]) is not None
+
+
+def read(
+    connection: Connection, ledger: Ledger, column: str | None = None, among: IntArray | None = None
+) -> pl.DataFrame:
+    """Return the rows of a ledger, all or those whose ``column`` is among some numbers, ascending by their keys."""
+    table = _table(ledger)
+    owner = ("person",) if ledger.personal else ()
+    names = (*owner, *ledger.columns)
+    types = {name: pl.Float64 if name in ledger.real else pl.Int32 for name in names}
+    if not _exists(connection, ledger.name):
+        return pl.DataFrame(schema=types)
+    wanted = pl.DataFrame({"number": np.unique(np.zeros(0, np.int32) if among is None else among).astype(np.int32)})
+    only = "" if column is None else f" JOIN wanted w ON t.{column} = w.number"
+    if column is not None and column not in names:
+        raise ValueError(f"the ledger {ledger.name!r} has no column {column!r}")
+    with lent(connection, wanted=wanted):
+        found = columns(
+            connection,
+            f"SELECT {', '.join(f't.{name}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
+        )
+    frame = pl.DataFrame(
+        {
+            name: np.ascontiguousarray(np.ma.getdata(found[name]), np.float64)
+            if name in ledger.real
+            else integers(found[name])
+            for name in names
+        },
+        schema=types,
+    )
+    return frame.sort(*owner, *ledger.keys) if owner or ledger.keys else frame
+
+
+def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
+    """Write what a release adds to a ledger; ``person`` is the number of every record's person."""
+    ledger = entries.ledger
+    table = _table(ledger)
+    _make(connection, ledger, table)
+    owner = ("person",) if ledger.personal else ()
+    if entries.cleared is not None and len(entries.cleared):
+        cleared = owned(entries.cleared, person) if ledger.personal else entries.cleared
+        keys = owner or ledger.keys
+        with lent(connection, cleared=cleared.select(pl.col(*keys).cast(pl.Int32)).unique()):
+            connection.execute(f"DELETE FROM {table} t USING cleared c WHERE {_same(keys)}")  # noqa: S608
+    rows = owned(entries.rows, person) if ledger.personal else entries.rows
+    rows = rows.select(
+        pl.col(*owner, *ledger.keys, *ledger.whole).cast(pl.Int32),
+        *(pl.col(name).cast(pl.Float64) for name in ledger.real),
+    )
+    keys = (*owner, *ledger.keys)
+    if not len(rows):
+        return
+    if rows.select(keys).is_duplicated().any():
+        raise ValueError(f"a row of the ledger {ledger.name!r} is written once")
+    with lent(connection, added=rows):
+        connection.execute(f"DELETE FROM {table} t USING added c WHERE {_same(keys)}")  # noqa: S608
+        connection.execute(f"INSERT INTO {table} SELECT {', '.join(rows.columns)} FROM added")  # noqa: S608
+
+
+def _same(keys: tuple[str, ...]) -> str:
+    return " AND ".join(f"t.{key} = c.{key}" for key in keys)
+
+
+def owned(rows: pl.DataFrame, person: CodeArray) -> pl.DataFrame:
+    """Give each row the number of its person: that of its record, or where that is -1 the one it has already."""
+    if "record" not in rows.columns:
+        return rows
+    record = rows["record"].to_numpy()
+    own = person[np.maximum(record, 0)] if len(person) else np.full(len(record), -1, np.int32)
+    if "person" in rows.columns:
+        own = np.where(record >= 0, own, rows["person"].fill_null(-1).to_numpy())
+    if (own < 0).any():
+        raise ValueError("a row of a personal ledger has neither a record nor a person")
+    return rows.with_columns(person=pl.Series(own.astype(np.int32)))
+
+
+def _make(connection: Connection, ledger: Ledger, table: str) -> None:
+    if _exists(connection, ledger.name):
+        return
+    owner = ["person INTEGER"] if ledger.personal else []
+    numbers = [f"{name} INTEGER" for name in (*ledger.keys, *ledger.whole)]
+    reals = [f"{name} DOUBLE" for name in ledger.real]
+    connection.execute(f"CREATE TABLE {table} ({', '.join([*owner, *numbers, *reals])})")
+    connection.execute(
+        "INSERT INTO ledgers VALUES (?, ?, ?, ?, ?)",
+        [ledger.name, ledger.personal, ledger.outlives, ledger.coded, "attribute" in ledger.columns],
+    )
+
+
+def forget(connection: Connection, person: int, *, tombstone: bool) -> None:
+    """Delete what ledgers say of a person; a tombstone keeps those that outlive an erasure."""
+    for name, personal, outlives, _, _ in _known(connection):
+        if personal and not (tombstone and outlives):
+            connection.execute(f"DELETE FROM ledger_{name} WHERE person = ?", [person])  # noqa: S608
+
+
+def codes_in_use(connection: Connection, attribute: int, *, first: bool) -> pl.DataFrame:
+    """Return the dictionary codes of an attribute that ledgers speak of (``first``: of the first sensitive one)."""
+    found = [pl.DataFrame(schema={"code": pl.Int32})]
+    for name, _, _, coded, by_attribute in _known(connection):
+        if coded is None or not (by_attribute or first):
+            continue
+        only = f" WHERE attribute = {attribute}" if by_attribute else ""
+        codes = columns(connection, f"SELECT DISTINCT {coded} AS code FROM ledger_{name}{only}")  # noqa: S608
+        found.append(pl.DataFrame({"code": integers(codes["code"])}))
+    return pl.concat(found).unique()
+
+
+def _known(connection: Connection) -> Iterator[tuple[str, bool, bool, str | None, bool]]:
+    yield from connection.execute("SELECT name, personal, outlives, coded, by_attribute FROM ledgers").fetchall()

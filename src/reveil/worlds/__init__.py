@@ -1,0 +1,1 @@
+"""Possible worlds: buckets, value orders, permutations, placings, and the matchings of each release."""

@@ -1,0 +1,100 @@
+"""What a vault remembers for budgets, in dictionaries: enough to try the guarantee without one."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from reveil.codes import encode
+from reveil.guarantees.base import Memory, Prepared
+from reveil.signatures.sets import Sets
+from reveil.snapshot import Snapshot, canonical_text
+from reveil.verification import verify
+
+
+class PlainBook:
+    """Ledgers as dictionaries by person and keys; persons are numbered as they appear."""
+
+    def __init__(self):
+        self.ledgers: dict[str, dict[tuple[int, ...], dict[str, float]]] = {}
+        self.persons: list[object] = []
+        self.records: dict[int, int] = {}
+
+    def look_at(self, persons) -> None:
+        self.persons += [who for who in persons if who not in self.persons]
+        self.records = {self.persons.index(who): place for place, who in enumerate(persons)}
+
+    def rows(self, ledger) -> pl.DataFrame:
+        found = [
+            {"record": self.records.get(key[0], -1), "person": key[0], **row}
+            for key, row in sorted(self.ledgers.get(ledger.name, {}).items())
+        ]
+        kinds = {name: pl.Float64 if name in ledger.real else pl.Int64 for name in ledger.columns}
+        return pl.DataFrame(found, schema={"record": pl.Int32, "person": pl.Int32, **kinds})
+
+    def of_records(self, ledger) -> pl.DataFrame:
+        return self.rows(ledger).filter(pl.col("record") >= 0).drop("person").sort("record", *ledger.keys)
+
+    def write(self, entries) -> None:
+        person = {place: number for number, place in self.records.items()}
+        for own in entries:
+            book = self.ledgers.setdefault(own.ledger.name, {})
+            for row in own.rows.iter_rows(named=True):
+                who = person[row.pop("record")]
+                book[(who, *(row[key] for key in own.ledger.keys))] = row
+
+
+class PlainSeries:
+    """A series without a vault; every release is verified, and its rule checked."""
+
+    def __init__(self, guarantee, schema):
+        self.guarantee, self.schema, self.book = guarantee, schema, PlainBook()
+        self.values: list[str | None] = list(guarantee.declared(schema))
+        self.release = 0
+
+    def memory(self, frame: pl.DataFrame) -> Memory:
+        texts = canonical_text(frame[self.schema.sensitive[0]]).to_list()
+        self.book.look_at(frame[self.schema.person].to_list())
+        values = [*self.values, *(text for text in dict.fromkeys(texts) if text not in self.values)]
+        nothing = np.zeros(frame.height, np.bool_)
+        return Memory(
+            release=self.release + 1,
+            values=np.array([values.index(text) for text in texts], np.int32),
+            texts=pl.Series(values, dtype=pl.String),
+            known=np.arange(len(values), dtype=np.int32),
+            declared=np.arange(len(self.guarantee.declared(self.schema)), dtype=np.int32),
+            seen=len(self.values),
+            present=nothing,
+            changed=nothing,
+            sets=Sets.of([]),
+            block_records=np.zeros(0, np.int32),
+            block_sets=np.zeros(0, np.int32),
+            book=self.book,
+            lasting={},
+        )
+
+    def publish(self, frame: pl.DataFrame, seed: int = 0) -> Prepared:
+        snapshot = Snapshot(frame, self.schema, "the frame", "polars")
+        memory = self.memory(frame)
+        rng = np.random.default_rng([seed, self.release])
+        prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
+        own = prepared.snapshot or snapshot
+        verify(prepared.release, own, prepared.model, codes=prepared.codes, placement=prepared.placement)
+        self.guarantee.check_rule(prepared.release, prepared, memory)
+        self.guarantee.check_promise(prepared.release.manifest, self.schema, frame.height)
+        self.book.write(prepared.entries)
+        self.values = memory.texts.to_list()
+        self.release += 1
+        return prepared
+
+
+def groups_of(prepared: Prepared, frame: pl.DataFrame, schema) -> list[tuple[tuple[object, ...], tuple[object, ...]]]:
+    """Return the persons and the published values of each group."""
+    persons = frame[schema.person].to_list()
+    values = prepared.release.values.to_series().to_list()
+    found: dict[int, tuple[list[object], list[object]]] = {}
+    for group, record, value in zip(prepared.release.groups.tolist(), prepared.placement.tolist(), values, strict=True):
+        found.setdefault(group, ([], []))
+        found[group][0].append(persons[record])
+        found[group][1].append(value)
+    return [(tuple(members), tuple(values)) for members, values in found.values()]

@@ -1,0 +1,175 @@
+"""A series without a vault: ledgers in frames, enough to try guarantees that keep books quickly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.codes import encode
+from reveil.guarantees.base import Memory, Prepared
+from reveil.signatures.sets import Sets
+from reveil.snapshot import Snapshot, canonical_text
+
+if TYPE_CHECKING:
+    import reveil as rv
+    from reveil.vault.protocol import Entries, Ledger
+
+
+class PlainBook:
+    """The book of one release; persons are numbered in the order of their first appearance."""
+
+    def __init__(self, series: PlainSeries, persons: list[object]) -> None:
+        self.series = series
+        known = {series.persons[p]: r for r, p in enumerate(persons) if p in series.persons}
+        self.records = pl.DataFrame(
+            {"person": list(known), "record": list(known.values())}, schema={"person": pl.Int32, "record": pl.Int32}
+        )
+
+    def of_records(self, ledger: Ledger) -> pl.DataFrame:
+        rows = self.rows(ledger).filter(pl.col("record") >= 0)
+        return rows.drop("person").sort("record", *ledger.keys)
+
+    def rows(self, ledger: Ledger, column: str | None = None, among: object = None) -> pl.DataFrame:
+        rows = self.series.ledger(ledger)
+        if column is not None:
+            rows = rows.filter(pl.col(column).is_in(np.asarray(among).tolist()))
+        if not ledger.personal:
+            return rows.sort(*ledger.keys) if ledger.keys else rows
+        found = rows.join(self.records, on="person", how="left")
+        return found.select(pl.col("record").fill_null(-1), *rows.columns).sort("person", *ledger.keys)
+
+    def last(self, persons: object) -> dict[str, object]:
+        names = [*self.series.schema.quasi, *self.series.schema.sensitive]
+        rows = [self.series.last.get(int(p), {}) for p in np.asarray(persons)]
+        return {name: np.array([row.get(name, -1) for row in rows], np.int32) for name in names}
+
+    def texts(self, attribute: str) -> pl.Series:
+        return pl.Series(self.series.words[attribute], dtype=pl.String)
+
+    def values(self, attribute: str) -> pl.DataFrame:
+        texts = self.texts(attribute)
+        return pl.DataFrame({"code": np.arange(len(texts), dtype=np.int32), "value": texts})
+
+    def number(self, attribute: str) -> int:
+        return list(self.series.words).index(attribute)
+
+
+class PlainSeries:
+    """Publishes with a guarantee, checks its rule, and keeps what it says."""
+
+    def __init__(self, schema: rv.Schema, guarantee, seed: int = 0, method=None, *, check: bool = True) -> None:
+        self.schema, self.guarantee, self.method = schema, guarantee, method
+        self.check = check
+        self.rng = np.random.default_rng(seed)
+        self.persons: dict[object, int] = {}
+        self.last: dict[int, dict[str, int]] = {}
+        self.words: dict[str, list[str | None]] = {name: [] for name in (*schema.quasi, *schema.sensitive)}
+        if schema.sensitive:
+            self.words[schema.sensitive[0]] += guarantee.declared(schema)
+        self.ledgers: dict[str, pl.DataFrame] = {}
+        self.present: set[object] = set()
+        self.release = 0
+
+    def ledger(self, ledger: Ledger) -> pl.DataFrame:
+        owner = {"person": pl.Int32} if ledger.personal else {}
+        types = {name: pl.Float64 if name in ledger.real else pl.Int32 for name in ledger.columns}
+        return self.ledgers.get(ledger.name, pl.DataFrame(schema={**owner, **types}))
+
+    def prepare(self, frame: pl.DataFrame, rng=None) -> tuple[Prepared, Memory]:
+        """Prepare the next release and check its rule; nothing is remembered."""
+        snapshot = Snapshot(frame, self.schema, "the frame", "polars")
+        people = frame[self.schema.person].to_list()
+        seen = {name: len(words) for name, words in self.words.items()}
+        lasting = {}
+        for name, words in self.words.items():
+            if name not in frame.columns:
+                continue
+            texts = canonical_text(frame[name]).to_list()
+            words += [text for text in dict.fromkeys(texts) if text not in words]
+            place = {text: code for code, text in enumerate(words)}
+            lasting[name] = np.array([place[text] for text in texts], np.int32)
+        first = next(iter(self.schema.sensitive), None)
+        none = np.zeros(0, np.int32)
+        before = [self.last.get(self.persons.get(p, -1), {}) for p in people]
+        memory = Memory(
+            release=self.release + 1,
+            values=lasting.get(first, np.full(len(people), -1, np.int32)),
+            texts=pl.Series(self.words.get(first, []), dtype=pl.String),
+            known=np.arange(len(self.words.get(first, [])), dtype=np.int32),
+            declared=np.arange(len(self.guarantee.declared(self.schema)), dtype=np.int32),
+            seen=seen.get(first, 0),
+            present=np.array([p in self.present for p in people], np.bool_),
+            changed=np.array(
+                [first in row and row[first] != now for row, now in zip(before, lasting.get(first, ()), strict=True)]
+                if first in lasting
+                else [False] * len(people),
+                np.bool_,
+            ),
+            sets=Sets(np.zeros(1, np.int64), none),
+            block_records=none,
+            block_sets=none,
+            book=PlainBook(self, people),
+            lasting=lasting,
+        )
+        prepared = self.guarantee.prepare(
+            snapshot, self.method, rng or self.rng, series=None, memory=memory, codes=encode(snapshot)
+        )
+        if self.check:
+            self.guarantee.check_rule(prepared.release, prepared, memory)
+        return prepared, memory
+
+    def publish(self, frame: pl.DataFrame, rng=None) -> Prepared:
+        """Prepare the next release and remember what it tells."""
+        prepared, memory = self.prepare(frame, rng)
+        people = frame[self.schema.person].to_list()
+        for person in people:
+            self.persons.setdefault(person, len(self.persons))
+        numbers = np.array([self.persons[p] for p in people], np.int32)
+        for entries in prepared.entries:
+            self._write(entries, numbers)
+        for record, number in enumerate(numbers.tolist()):
+            self.last.setdefault(number, {}).update(
+                {name: int(codes[record]) for name, codes in memory.lasting.items()}
+            )
+        self.present = set(people)
+        self.release += 1
+        return prepared
+
+    def _write(self, entries: Entries, numbers: np.ndarray) -> None:
+        ledger = entries.ledger
+        rows = self.ledger(ledger)
+        owner = ["person"] if ledger.personal else []
+        if entries.cleared is not None and entries.cleared.height:
+            gone = _owned(entries.cleared, numbers) if ledger.personal else entries.cleared
+            keys = owner or list(ledger.keys)
+            rows = rows.join(gone.select(pl.col(keys).cast(pl.Int32)), on=keys, how="anti")
+        added = _owned(entries.rows, numbers) if ledger.personal else entries.rows
+        added = added.select(rows.columns).cast(dict(rows.schema))
+        keys = [*owner, *ledger.keys]
+        assert not added.select(keys).is_duplicated().any()
+        self.ledgers[ledger.name] = pl.concat([rows.join(added, on=keys, how="anti"), added])
+
+    def placed(self, prepared: Prepared, people: list[object]) -> dict[object, tuple[int, int]]:
+        """Return the row and the group of everybody who is published; dirty ones, too."""
+        names = {number: person for person, number in self.persons.items()}
+        asked = len(people)
+        release = prepared.release
+        groups = release.classes if release.groups is None else release.groups
+        found = {}
+        for row, record in enumerate(prepared.placement.tolist()):
+            if record >= 0:
+                who = people[record] if record < asked else names[int(prepared.dirty[record - asked])]
+                found[who] = (row, int(groups[row]))
+        return found
+
+
+def _owned(rows: pl.DataFrame, numbers: np.ndarray) -> pl.DataFrame:
+    if "record" not in rows.columns:
+        return rows
+    record = rows["record"].to_numpy()
+    own = numbers[np.maximum(record, 0)] if len(numbers) else record
+    if "person" in rows.columns:
+        own = np.where(record >= 0, own, rows["person"].to_numpy())
+    return rows.with_columns(person=pl.Series(own, dtype=pl.Int32))

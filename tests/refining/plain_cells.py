@@ -1,0 +1,72 @@
+"""Cells of the common refinement, counted by hand from what was published and who is behind which row."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import reveil as rv
+
+
+@dataclass
+class Told:
+    """Everything that a recipient who can follow records has: per release, the group and value of each person."""
+
+    releases: list[dict[object, tuple[int, object]]] = field(default_factory=list)
+    asked: list[set[object]] = field(default_factory=list)
+
+    def add(self, release: rv.Release, placed: dict[object, tuple[int, int]], asked: list[object]) -> None:
+        values = release.table["disease"].to_list()
+        self.releases.append({person: (group, values[row]) for person, (row, group) in placed.items()})
+        self.asked.append(set(asked))
+
+    def cells(self) -> list[list[object]]:
+        """Persons who were in the same groups, or absent, in all releases."""
+        people = sorted({person for told in self.releases for person in told}, key=str)
+        found: dict[tuple[object, ...], list[object]] = {}
+        for person in people:
+            found.setdefault(tuple(told.get(person, (None,))[0] for told in self.releases), []).append(person)
+        return list(found.values())
+
+    def histograms(self, people: list[object]) -> list[Counter]:
+        """What these people show, release by release in which they were."""
+        return [Counter(told[p][1] for p in people) for told in self.releases if people and people[0] in told]
+
+    def invalid(self, guarantee: rv.Refinement) -> list[list[object]]:
+        """Cells that break the model in any release."""
+        return [cell for cell in self.cells() if not all(holds(guarantee, counts) for counts in self.histograms(cell))]
+
+    def betrayed(self, guarantee: rv.Refinement) -> list[list[object]]:
+        """Rows of a group that cannot be those of people who left, or can be nothing else, and break the model."""
+        found = []
+        for number, told in enumerate(self.releases):
+            for group in {group for group, _ in told.values()}:
+                members = [p for p, (own, _) in told.items() if own == group]
+                dirty = [p for p in members if p not in self.asked[number]]
+                before = {p: [t[p][1] for t in self.releases[:number] if p in t] for p in members}
+                moved = [p for p in members if before[p] and before[p][-1] != told[p][1]]
+                still = [p for p in members if p not in moved]
+                if not dirty or not moved:
+                    continue
+                for piece in [still, *([moved] if len(still) == len(dirty) else [])]:
+                    shown = [Counter(t[p][1] for p in piece) for t in self.releases[: number + 1] if piece[0] in t]
+                    if not all(holds(guarantee, counts) for counts in shown):
+                        found.append(piece)
+        return found
+
+
+def holds(guarantee: rv.Refinement, counts: Counter) -> bool:
+    size = sum(counts.values())
+    if guarantee.k is not None and size < guarantee.k:
+        return False
+    if guarantee.l is None:
+        return True
+    if guarantee.diversity == "distinct":
+        return len(counts) >= guarantee.l
+    if guarantee.diversity == "frequency":
+        return max(counts.values()) * guarantee.l <= size
+    entropy = -sum(n / size * math.log(n / size) for n in counts.values())
+    return entropy >= math.log(guarantee.l) - 1e-9

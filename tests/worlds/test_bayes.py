@@ -1,0 +1,92 @@
+"""Exact Bayes over all dice: what the releases tell somebody who knows this code and everything but the dice."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reveil.testing import outcomes
+from reveil.worlds import drawing
+from reveil.worlds.drawing import draw_worlds
+from reveil.worlds.matching import matched
+from reveil.worlds.projection import projected
+from tests.worlds.small import boxes, codes_of, only
+
+# A second attribute that does not follow the first: the releases put different persons together.
+SECOND = ["u", "w", "u", "v", "w"]
+
+
+def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False):
+    """Return the strongest belief of any output, over all the tables that deal these values to these persons.
+
+    The dice fall twice: for the worlds, and for the releases, which see nothing but worlds and quasi values.
+    """
+    n = len(values)
+    frame = pl.DataFrame({"one": [f"{i}" for i in range(n)], "two": SECOND[:n], "value": list(values)})
+    codes = codes_of(frame, ["one", "two"])
+    found: dict[object, Counter] = {}
+    bucketed = drawing.blind_buckets
+
+    def published(tokens, kinds):
+        def run(dice):
+            told = []
+            for names in releases:
+                own = only(codes, *names)
+                rows = projected(np.array(tokens)) if project else matched(own, np.array(kinds), 100, dice)
+                values_of = np.array(kinds)[0][rows[0]]
+                told.append(tuple(sorted(zip(boxes(own, rows), values_of.tolist(), strict=True))))
+            return tuple(told)
+
+        return outcomes(run)
+
+    release = cache(published)
+    tables = sorted(set(permutations(sorted(values))))
+    for table in tables:
+        told = np.array([ord(value) for value in table], np.int32) - ord("a")
+        here = codes_of(frame.with_columns(value=pl.Series(table)), ["one", "two"])
+        # The buckets of a table do not depend on dice.
+        buckets = None if greedy else bucketed(here, told, l)
+        monkeypatch.setattr(drawing, "blind_buckets", lambda *_, b=buckets: b)
+
+        def draw(dice, here=here, told=told):
+            worlds = draw_worlds(here, told, l, dice, blind=not greedy, greedy=greedy)
+            tokens = worlds.tokens.tolist() if project else []
+            return tuple(map(tuple, tokens)), tuple(map(tuple, told[worlds.sources].tolist()))
+
+        for worlds, chance in outcomes(draw).items():
+            for output, then in release(*worlds).items():
+                found.setdefault(output, Counter())[table] += chance * then
+    monkeypatch.setattr(drawing, "blind_buckets", bucketed)
+    highest = Fraction(0)
+    for chances in found.values():
+        total = sum(chances.values())
+        for person in range(n):
+            shares = Counter()
+            for table, chance in chances.items():
+                shares[table[person]] += chance / total
+            highest = max(highest, *shares.values())
+    return highest
+
+
+TABLES = [("abc", 2), ("abcd", 2), ("aabbc", 2), ("abcd", 3)]
+ONE, TWO = [("one",)], [("one",), ("two",)]
+
+
+@pytest.mark.parametrize(("values", "l"), TABLES)
+@pytest.mark.parametrize("releases", [ONE, TWO], ids=["one release", "two releases"])
+def test_exact_posterior_of_blind_worlds(values, l, releases, monkeypatch):
+    assert beliefs(values, l, releases, monkeypatch) == Fraction(1, l)
+
+
+@pytest.mark.parametrize(("values", "l"), TABLES)
+def test_exact_posterior_of_the_source(values, l, monkeypatch):
+    assert beliefs(values, l, ONE, monkeypatch, greedy=True) == 1
+
+
+@pytest.mark.parametrize(("values", "l"), [("abcd", 2), ("abcd", 3)])
+def test_exact_posterior_of_blind_projections(values, l, monkeypatch):
+    assert beliefs(values, l, TWO, monkeypatch, project=True) == Fraction(1, l)
