@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from reveil.statistics import BoolArray, CodeArray, IntArray
 
 _NOBODY = -1  # the cell of who was never published
-_ALL, _STILL, _MOVED = range(3)  # of a group: everybody, whose value is what was told last, and whose is not
+# Of a group: everybody, whose value is what was told last, and whose is not; of a cell: who is in no group.
+_ALL, _STILL, _MOVED, _AWAY = range(4)
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,13 @@ def _pieces(people: pl.DataFrame, sizes: pl.DataFrame) -> tuple[pl.DataFrame, pl
     absent = rest.select(
         piece=pl.Series(np.arange(first, first + rest.height), dtype=pl.UInt32),
         cell="cell",
+        kind=pl.lit(_AWAY),
         size=pl.col("size").cast(pl.Int64),
         absent=pl.lit(1, pl.Int64),
         more=pl.lit(0, pl.Int64),
     )
     every = [
-        named.select("piece", "cell", pl.col("size").cast(pl.Int64) + pl.col("more"), "absent", "more"),
+        named.select("piece", "cell", "kind", pl.col("size").cast(pl.Int64) + pl.col("more"), "absent", "more"),
         absent,
     ]
     return pl.concat(every), members
@@ -152,20 +154,9 @@ def _values(
     today = before.release
     versions = counts.select("cell", "release").unique()
     cells = people.select("person", "cell")
-    asked = (
-        members.join(cells, on="person")
-        .join(versions, on="cell")
-        .select("piece", "person", "cell", "release")
-        .sort("release")
-    )
-    then = asked.join_asof(
-        told.sort("release").select("person", "release", "value"),
-        on="release",
-        by="person",
-        strategy="backward",
-        check_sortedness=False,
-    )
-    if then["value"].null_count():
+    asked = members.join(cells, on="person").join(versions, on="cell").select("piece", "person", "cell", "release")
+    then = asked.with_columns(value=_told_by(told, asked["person"].to_numpy(), asked["release"].to_numpy()))
+    if (then["value"] < 0).any():
         raise _broken("the vault does not know what somebody was told")
     values = pl.Series(now.astype(np.int64))
     current = members.select(
@@ -176,11 +167,9 @@ def _values(
     shown = pl.concat([then.select("piece", pl.col("release").cast(pl.Int64), pl.col("value").cast(pl.Int64)), current])
     own = shown.group_by("piece", "release", "value").agg(count=pl.len().cast(pl.Int64))
     # Who is absent: all that was told of the cell, without what was told of those who are there.
-    gone = then.join(pieces.select("piece", "absent"), on="piece").join(
-        people.select("person", "group", "changed"), on="person"
-    )
     # Everybody counts once, however many pieces they are in.
-    once = gone.unique(["person", "release"]).group_by("cell", "release", "value").agg(there=pl.len().cast(pl.Int64))
+    first = pieces.filter(pl.col("kind") == _ALL).select("piece")
+    once = then.join(first, on="piece").group_by("cell", "release", "value").agg(there=pl.len().cast(pl.Int64))
     left = (
         counts.select("cell", "release", "value", "count")
         .cast(pl.Int64)
@@ -199,6 +188,17 @@ def _values(
     rest = rest.select("piece", "release", "value", "count")
     every = pl.concat([own.with_columns(pl.col("piece").cast(pl.Int64)), rest.cast(pl.Int64)])
     return every.group_by("piece", "release", "value").agg(pl.col("count").sum())
+
+
+def _told_by(told: pl.DataFrame, person: IntArray, release: IntArray) -> pl.Series:
+    """Return the value each person was told with by a release, from the last row that is not later; -1 for none."""
+    if not told.height:
+        return pl.Series(np.full(len(person), -1, np.int64))
+    span = max(int(told["release"].max()), int(release.max(initial=0))) + 1  # type: ignore[arg-type]
+    rows = told.select("person", "value", key=pl.col("person") * span + pl.col("release")).sort("key")
+    place = np.searchsorted(rows["key"].to_numpy(), person * span + release, side="right") - 1
+    own = (place >= 0) & (rows["person"].to_numpy()[place] == person)
+    return pl.Series(np.where(own, rows["value"].to_numpy()[place], -1))
 
 
 def _judge_values(

@@ -20,22 +20,27 @@ class VaultBook:
 
     def __init__(self, vault: Vault, recall: Recall, lasting: Lasting, attributes: tuple[str, ...]) -> None:
         self._vault, self._lasting, self._attributes = vault, lasting, attributes
-        known = np.flatnonzero(recall.person >= 0).astype(np.int32)
-        self._records = pl.DataFrame({"person": recall.person[known], "record": known}).sort("person")
+        self._persons = recall.person[recall.person >= 0]
+        self._record = np.full(int(recall.person.max(initial=-1)) + 2, -1, np.int32)
+        self._record[self._persons] = np.flatnonzero(recall.person >= 0)
+        self._read: dict[str, pl.DataFrame] = {}
 
     def of_records(self, ledger: Ledger) -> pl.DataFrame:
         """Return the rows of the persons of the snapshot: ``record`` and the columns, ascending by record and keys."""
-        persons = self._records["person"].to_numpy()
-        rows = self.rows(ledger, "person", persons)
-        return rows.drop("person").sort("record", *ledger.keys)
+        if ledger.name not in self._read:
+            rows = self._vault.ledger(ledger, "person", self._persons)
+            record = pl.Series("record", self._record[rows["person"].to_numpy()])
+            self._read[ledger.name] = rows.drop("person").insert_column(0, record).sort("record", *ledger.keys)
+        return self._read[ledger.name]
 
     def rows(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
         """Return all rows, or those whose ``column`` is among some numbers, ascending by person and keys."""
         rows = self._vault.ledger(ledger, column, among)
         if not ledger.personal:
-            return rows
-        found = rows.join(self._records, on="person", how="left", maintain_order="left")
-        return found.select(pl.col("record").fill_null(-1), *rows.columns)
+            return rows.sort(*ledger.keys) if ledger.keys else rows
+        # Persons whom nobody asked for have numbers beyond, or no record.
+        place = np.minimum(rows["person"].to_numpy(), len(self._record) - 1)
+        return rows.insert_column(0, pl.Series("record", self._record[place])).sort("person", *ledger.keys)
 
     def last(self, persons: IntArray) -> dict[str, CodeArray]:
         """Return the last record of each of some persons: dictionary codes by column, -1 where none is kept."""

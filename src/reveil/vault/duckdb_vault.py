@@ -199,7 +199,7 @@ class DuckDBVault:
         return Recall(person, present, last, frame.sort("record", "signature"), np.sort(number[~seen]))
 
     def ledger(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
-        """Return the rows of a ledger, all or those whose ``column`` is among some numbers, ascending by their keys."""
+        """Return the rows of a ledger, all or those whose ``column`` is among some numbers, in no particular order."""
         with translated(self.folder):
             return ledgers.read(self._con, ledger, column, among)
 

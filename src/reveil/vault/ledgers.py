@@ -37,7 +37,7 @@ def _exists(connection: Connection, name: str) -> bool:
 def read(
     connection: Connection, ledger: Ledger, column: str | None = None, among: IntArray | None = None
 ) -> pl.DataFrame:
-    """Return the rows of a ledger, all or those whose ``column`` is among some numbers, ascending by their keys."""
+    """Return the rows of a ledger, all or those whose ``column`` is among some numbers, in no particular order."""
     table = _table(ledger)
     owner = ("person",) if ledger.personal else ()
     names = (*owner, *ledger.columns)
@@ -53,7 +53,7 @@ def read(
             connection,
             f"SELECT {', '.join(f't.{name}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
         )
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
             name: np.ascontiguousarray(np.ma.getdata(found[name]), np.float64)
             if name in ledger.real
@@ -62,7 +62,6 @@ def read(
         },
         schema=types,
     )
-    return frame.sort(*owner, *ledger.keys) if owner or ledger.keys else frame
 
 
 def write(connection: Connection, entries: Entries, person: CodeArray) -> None:

@@ -226,7 +226,7 @@ class Vault(Protocol):
     def ledger(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
         """Return the rows of a ledger, all or those whose ``column`` (``person`` included) is among some numbers.
 
-        With a column ``person`` where it is personal; ascending by person and keys. Nothing where nothing was written.
+        With a column ``person`` where it is personal; in no particular order. Nothing where nothing was written.
         """
 
     def last(self, persons: IntArray) -> dict[str, CodeArray]:

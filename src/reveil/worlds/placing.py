@@ -28,8 +28,13 @@ def placed_at_random(
     At place h stands a record of its bucket with the value z of the place ``truth[h]``. In a bucket of which n_v
     records have the value v, there are prod n_v! ways, whatever the records are.
     """
-    mixed = rng.permutation(len(values)).astype(np.int32)
-    records = mixed[np.lexsort((values[mixed], bucket[mixed]))]
+    records = np.lexsort((values, bucket)).astype(np.int32)
+    same = (np.diff(bucket[records]) == 0) & (np.diff(values[records]) == 0)
+    tied = np.flatnonzero(
+        np.append(same, False) | np.append(False, same)
+    )  # who shares a value: nobody else has a choice
+    mixed = records[tied[rng.permutation(len(tied))]]
+    records[tied] = mixed[np.lexsort((values[mixed], bucket[mixed]))]
     wanted = np.lexsort((places.values[truth], places.bucket))
     found = np.empty(len(values), np.int32)
     found[wanted] = records
