@@ -16,21 +16,20 @@ class PlainBook:
     """Ledgers as dictionaries by person and keys; persons are numbered as they appear."""
 
     def __init__(self):
-        self.ledgers: dict[str, dict[tuple[int, ...], dict[str, float]]] = {}
-        self.persons: list[object] = []
+        self.ledgers: dict[str, dict[tuple[int, ...], tuple[float, ...]]] = {}
+        self.persons: dict[object, int] = {}
         self.records: dict[int, int] = {}
 
     def look_at(self, persons) -> None:
-        self.persons += [who for who in persons if who not in self.persons]
-        self.records = {self.persons.index(who): place for place, who in enumerate(persons)}
+        for who in persons:
+            self.persons.setdefault(who, len(self.persons))
+        self.records = {self.persons[who]: place for place, who in enumerate(persons)}
 
     def rows(self, ledger) -> pl.DataFrame:
-        found = [
-            {"record": self.records.get(key[0], -1), "person": key[0], **row}
-            for key, row in sorted(self.ledgers.get(ledger.name, {}).items())
-        ]
+        book = self.ledgers.get(ledger.name, {})
+        found = [(self.records.get(key[0], -1), key[0], *book[key]) for key in sorted(book)]
         kinds = {name: pl.Float64 if name in ledger.real else pl.Int64 for name in ledger.columns}
-        return pl.DataFrame(found, schema={"record": pl.Int32, "person": pl.Int32, **kinds})
+        return pl.DataFrame(found, schema={"record": pl.Int32, "person": pl.Int32, **kinds}, orient="row")
 
     def of_records(self, ledger) -> pl.DataFrame:
         return self.rows(ledger).filter(pl.col("record") >= 0).drop("person").sort("record", *ledger.keys)
@@ -39,9 +38,9 @@ class PlainBook:
         person = {place: number for number, place in self.records.items()}
         for own in entries:
             book = self.ledgers.setdefault(own.ledger.name, {})
-            for row in own.rows.iter_rows(named=True):
-                who = person[row.pop("record")]
-                book[(who, *(row[key] for key in own.ledger.keys))] = row
+            keys = len(own.ledger.keys)
+            for record, *row in own.rows.select("record", *own.ledger.columns).iter_rows():
+                book[(person[record], *row[:keys])] = tuple(row)
 
 
 class PlainSeries:

@@ -36,9 +36,9 @@ def _items(seed: int):
 def test_growing(seed):
     rng, arrays, twin, most, least = _items(seed)
     seeds = rng.permutation(len(arrays[0])) if seed % 3 else np.arange(len(arrays[0]))
-    near = int(rng.integers(1, 12))
-    labels, groups = budgets.grow(*arrays, seeds, most, least, 4 * least, DOMAIN, near)
-    expected = plain.grow(twin, seeds.tolist(), least, 4 * least, DOMAIN, near)
+    near, hold = int(rng.integers(1, 12)), rng.integers(1, 3, DOMAIN)
+    labels, groups = budgets.grow(*arrays, seeds, most, hold, least, 4 * least, DOMAIN, near)
+    expected = plain.grow(twin, seeds.tolist(), hold.tolist(), least, 4 * least, DOMAIN, near)
     assert labels.tolist() == expected
     assert groups == max(expected) + 1
     for g in range(groups):
@@ -48,7 +48,9 @@ def test_growing(seed):
 @pytest.mark.parametrize("seed", range(80))
 def test_placing_and_splitting(seed):
     _, arrays, twin, most, least = _items(seed)
-    labels, groups = budgets.grow(*arrays, np.arange(len(arrays[0])), most, least, 2 * least, DOMAIN, 8)
+    labels, groups = budgets.grow(
+        *arrays, np.arange(len(arrays[0])), most, np.ones(DOMAIN, np.int64), least, 2 * least, DOMAIN, 8
+    )
     todo = np.flatnonzero(labels < 0)
     expected = plain.place(twin, labels.tolist(), todo.tolist(), 20)
     if groups:

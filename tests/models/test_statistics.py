@@ -150,3 +150,35 @@ def test_what_does_not_fit_together_is_refused() -> None:
         Histogram.empty(2, 3).merge(Histogram.empty(2, 4))
     with pytest.raises(ValueError, match="same groups"):
         GroupStats.empty(2, {"a": 3}).merge(GroupStats.empty(2, {"b": 3}))
+
+
+@given(st.lists(st.lists(st.integers(0, 4), max_size=8), min_size=1, max_size=4), st.integers(0, 5), st.data())
+def test_parts_of_histograms(groups: list[list[int]], most: int, data: st.DataObject) -> None:
+    flat = [(g, value) for g, values in enumerate(groups) for value in values]
+    whole = _histogram(flat, len(groups))
+    counted = [sorted(Counter(values).values(), reverse=True) for values in groups]
+    assert whole.beyond(most).tolist() == [sum(own[most:]) for own in counted]
+    some = data.draw(st.lists(st.sampled_from(range(len(flat))), unique=True)) if flat else []
+    part = _histogram([flat[i] for i in some], len(groups))
+    rest = _histogram([own for i, own in enumerate(flat) if i not in some], len(groups))
+    left = whole.less(part)
+    assert (left.indptr.tolist(), left.codes.tolist(), left.counts.tolist()) == (
+        rest.indptr.tolist(),
+        rest.codes.tolist(),
+        rest.counts.tolist(),
+    )
+    assert left.merge(part).counts.tolist() == whole.counts.tolist()
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(groups), max_size=len(groups))), np.bool_)
+    assert whole.masked(chosen).totals.tolist() == [len(g) * c for g, c in zip(groups, chosen, strict=True)]
+
+
+def test_more_cannot_be_taken_away_than_there_is() -> None:
+    one, two = _histogram([(0, 1)], 1), _histogram([(0, 1), (0, 1)], 1)
+    for more in (two, _histogram([(0, 2)], 1)):
+        with pytest.raises(ValueError, match="more is taken away"):
+            one.less(more)
+
+
+def _histogram(records: list[tuple[int, int]], n_groups: int) -> Histogram:
+    groups, codes = (np.array([own[i] for own in records], np.int64) for i in (0, 1))
+    return Histogram.of(groups, codes, n_groups, 5)

@@ -3,7 +3,8 @@
 from collections import Counter
 from fractions import Fraction
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
+from math import prod
 
 import numpy as np
 import polars as pl
@@ -31,17 +32,20 @@ def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False):
     found: dict[object, Counter] = {}
     bucketed = drawing.blind_buckets
 
-    def published(tokens, kinds):
+    def one_release(tokens, kinds, names):
+        own = only(codes, *names)
+
         def run(dice):
-            told = []
-            for names in releases:
-                own = only(codes, *names)
-                rows = projected(np.array(tokens)) if project else matched(own, np.array(kinds), 100, dice)
-                values_of = np.array(kinds)[0][rows[0]]
-                told.append(tuple(sorted(zip(boxes(own, rows), values_of.tolist(), strict=True))))
-            return tuple(told)
+            rows = projected(np.array(tokens)) if project else matched(own, np.array(kinds), 100, dice)
+            values_of = np.array(kinds)[0][rows[0]]
+            return tuple(sorted(zip(boxes(own, rows), values_of.tolist(), strict=True)))
 
         return outcomes(run)
+
+    def published(tokens, kinds):
+        # Given the worlds, releases have nothing but their own dice.
+        each = [one_release(tokens, kinds, names).items() for names in releases]
+        return {tuple(o for o, _ in some): prod(chance for _, chance in some) for some in product(*each)}
 
     release = cache(published)
     tables = sorted(set(permutations(sorted(values))))
@@ -51,11 +55,13 @@ def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False):
         # The buckets of a table do not depend on dice.
         buckets = None if greedy else bucketed(here, told, l)
         monkeypatch.setattr(drawing, "blind_buckets", lambda *_, b=buckets: b)
+        monkeypatch.setattr(drawing, "diverse_buckets", lambda *_: np.zeros(n, np.int64))  # the source's may be one
 
         def draw(dice, here=here, told=told):
             worlds = draw_worlds(here, told, l, dice, blind=not greedy, greedy=greedy)
-            tokens = worlds.tokens.tolist() if project else []
-            return tuple(map(tuple, tokens)), tuple(map(tuple, told[worlds.sources].tolist()))
+            values_of = tuple(map(tuple, told[worlds.sources].tolist()))
+            # Releases take the worlds in an order of their own; sorted, fewer are different.
+            return (tuple(map(tuple, worlds.tokens.tolist())), values_of) if project else ((), tuple(sorted(values_of)))
 
         for worlds, chance in outcomes(draw).items():
             for output, then in release(*worlds).items():

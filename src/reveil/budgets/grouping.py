@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.budgets.strategies import Geometric
 from reveil.errors import InfeasibleError
 from reveil.kernels import budgets as kernels
 
@@ -29,12 +30,15 @@ FloatArray = npt.NDArray[np.float64]
 NEAR = 128  # free records around a seed among which the best ones are chosen
 REACH = 512  # records on either side whose groups are asked to take one that is left over
 _TABLE = 1 << 12
+_ROUNDING = 1e-9
+_HEAVIEST = 16  # so many values are looked at for a first size of groups
 _FEW = 64  # of so many records one may be left over and is placed; of more, larger groups are tried
 
 _WAYS_OUT = (
     "Declare values harmless that need no protection, ask for a smaller l, fewer releases or a smaller alpha, or "
     "publish more records at once."
 )
+_SOONER = "Set largest lower, so that they rest sooner; that may be changed in a series at any time."
 
 
 @dataclass(frozen=True)
@@ -80,58 +84,88 @@ def needed_by(pairs: Pairs, rule: Rule) -> FloatArray:
 def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
     """Return the group of each item, numbered from 0; -1 for optional items that are in none."""
     line = _Line.of(crowd)
-    present = int(line.here.sum())
-    least = rule.least
-    counts = np.bincount(line.values[line.values >= 0], minlength=1)
-    if len(line.values) < least:
+    total, present, least = len(line.values), int(line.here.sum()), rule.least
+    if not present:
+        return np.full(total, -1, np.int32)
+    if total < least:
         raise InfeasibleError(
             f"{present:,} records are to be published, and every group needs at least {least}",
             hint="Publish more records at once, or ask for less: a smaller l, fewer releases, a smaller alpha.",
         )
-    check_shares(int(counts.max()), len(line.values), rule)
-    if not present:
-        return np.full(len(line.values), -1, np.int32)
-    total = len(line.values)
     own_needs = line.own_needs()
+    demand = check_demand(line.values, own_needs, total, line.domain, rule)
     most = rule.most(max(min(total, _TABLE), least))
-    size = _first_size(least, most, int(counts.max()), total)
+    size = _first_size(least, most, demand, total)
     while size <= total:
         if len(most) <= min(4 * size, total):
             most = rule.most(min(8 * size, total))
-        labels, groups = line.grow(most, size, own_needs)
+        labels, groups = line.grow(most, demand.hold(size, most), size, own_needs)
         todo = np.flatnonzero((labels < 0) & line.here)
         if 0 < len(todo) <= size + total // _FEW:
             kernels.place(*line.arrays, labels, groups, todo, most, line.domain, REACH)
         if (labels[line.here] >= 0).all():
             kernels.split(*line.arrays, labels, groups, most, least, line.domain)
             return line.named(labels)
-        size *= 2
+        size += (size + 1) // 2
     if line.all_allowed(rule):
         return np.zeros(total, np.int32)
     raise InfeasibleError(
         "no groups were found in which everybody's budget suffices: too many persons were linked with the same values "
         "too often",
-        hint="Set largest lower, so that they rest sooner; or ask for a smaller l or a smaller alpha in a new series.",
+        hint=_SOONER if isinstance(rule.strategy, Geometric) else 'Let them rest: when_exhausted = "rest".',
     )
 
 
-def check_shares(count: int, total: int, rule: Rule) -> None:
-    """Raise if a value has more than its share of all the rows: then some group has more than is allowed.
+@dataclass(frozen=True)
+class Demand:
+    """How many rows have each value, and how many rows those who have it need on average for each of them."""
 
-    A group has n_s <= c n rows with the value for one constant c, and so has any union of groups.
+    counts: IntArray
+    need: FloatArray
+
+    def hold(self, size: int, most: IntArray) -> IntArray:
+        """Return how many rows with each value a group of this size holds, by what they need on average."""
+        hold: IntArray = np.minimum(np.floor(size / self.need + _ROUNDING), most[size]).astype(np.int64)
+        return np.maximum(hold, 1)
+
+
+def check_demand(values: CodeArray, own_needs: FloatArray, total: int, domain: int, rule: Rule) -> Demand:
+    """Raise if those who have a value need more rows than there are.
+
+    Proposition. In an allowed group of n rows, of which n_s have the value s, n >= n_s need(o, s) for everybody in it,
+    so that n is at least the sum of need(o, s) over those who have s. Added up over the groups: the needs of all who
+    have s are at most the number of all rows. (Without pairs: no value has more than its share of the table.)
     """
-    if count and count > rule.strategy.most(np.array([total]), rule.l)[0]:
+    told = values >= 0
+    counts = np.bincount(values[told], minlength=domain).astype(np.int64)
+    count = int(counts.max())
+    if count > rule.strategy.most(np.array([total]), rule.l)[0]:
         raise InfeasibleError(
             f"one value has {count:,} of {total:,} rows ({count / total:.1%}), and no group may have more than "
             f"{rule.strategy.share(rule.l):.1%} of one value",
             hint=_WAYS_OUT + " Leaving out the persons who have it would tell it.",
         )
+    # With what pairs need beyond a new one: where nobody needs more, the exact rule above has judged.
+    needs = np.maximum(own_needs, rule.strategy.ratio(rule.l))
+    rows = np.bincount(values[told], needs[told], domain)
+    more = np.bincount(values[told], own_needs[told], domain) > 0
+    worst = float(np.where(more, rows, 0.0).max())
+    if worst > total * (1 + _ROUNDING) + count:
+        raise InfeasibleError(
+            f"the persons with one value were linked with it before, and now need {worst:,.0f} rows in all; there are "
+            f"{total:,}",
+            hint=_SOONER,
+        )
+    return Demand(counts, rows / np.maximum(counts, 1) + (counts == 0) * rule.strategy.ratio(rule.l))
 
 
-def _first_size(least: int, most: IntArray, count: int, total: int) -> int:
-    """Return the smallest size of groups of which all together can hold the most frequent value."""
+def _first_size(least: int, most: IntArray, demand: Demand, total: int) -> int:
+    """Return the smallest size of groups of which all together can hold every value."""
     sizes = np.arange(least, len(most))
-    enough = total // sizes * most[sizes] >= count
+    enough = np.ones(len(sizes), np.bool_)
+    for value in np.argsort(-demand.counts * demand.need)[:_HEAVIEST]:
+        hold = np.minimum(np.floor(sizes / demand.need[value] + _ROUNDING), most[sizes])
+        enough &= total // sizes * hold >= demand.counts[value]
     return int(sizes[np.argmax(enough)]) if enough.any() else least
 
 
@@ -183,14 +217,14 @@ class _Line:
         found[owner[own]] = self.pair_needs[own]
         return found
 
-    def grow(self, most: IntArray, size: int, own_needs: FloatArray) -> tuple[CodeArray, int]:
+    def grow(self, most: IntArray, hold: IntArray, size: int, own_needs: FloatArray) -> tuple[CodeArray, int]:
         # Who needs the largest group for their own value is the hardest to place, and comes first.
         hard = np.flatnonzero(self.here & (own_needs > size))
         hard = hard[np.argsort(-own_needs[hard], kind="stable")]
         seeds = np.concatenate([hard, np.flatnonzero(self.here)])
         finite = own_needs[np.isfinite(own_needs)]
         limit = min(max(4 * size, int(finite.max(initial=0)) + size), len(most) - 1, len(self.values))
-        labels, groups = kernels.grow(*self.arrays, seeds, most, size, limit, self.domain, NEAR)
+        labels, groups = kernels.grow(*self.arrays, seeds, most, hold, size, limit, self.domain, NEAR)
         return labels, groups
 
     def all_allowed(self, rule: Rule) -> bool:

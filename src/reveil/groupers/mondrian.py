@@ -77,8 +77,6 @@ class Mondrian(Grouper):
 
     def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
         """Cut until nothing can be cut."""
-        if self.choose == "gain" and not codes.sensitive:
-            raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use 'width' or 'degeneracy'.")
         everybody = Partition(np.arange(codes.n, dtype=np.int32), np.array([0, codes.n], np.int64), codes.n)
         forest = _Forest(codes, model, self, rng, everybody, None, blind=False)
         return forest.partition()
@@ -120,6 +118,8 @@ class _Forest:
         *,
         blind: bool,
     ) -> None:
+        if plan.choose == "gain" and not codes.sensitive:
+            raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use 'width' or 'degeneracy'.")
         self.codes, self.model, self.plan, self.start, self.blind = codes, model, plan, start, blind
         self.index: CodeArray = start.order
         if plan.cut == "relaxed":

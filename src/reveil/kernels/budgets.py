@@ -80,14 +80,14 @@ def _beside(pool, starts, later, earlier, value, seed):
 
 
 @kernel
-def grow(values, starts, pair_values, pair_needs, points, seeds, most, least, limit, domain, near):
+def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, least, limit, domain, near):
     """Form groups from the seeds on; return the label of each item, -1 for those left over, and how many groups.
 
     A group begins with a seed that is free. It first takes the nearest items of each value that would otherwise become
-    too frequent among the rest. Then it takes, one after the other, the item that stretches its box least of those
-    that may be in a group of ``least`` items: among the ``near`` free items around the seed, or if none of these can,
-    among the nearest ones of each value, frequent values first and at most ``VALUES`` of them. Where none can, the
-    group has to have one item more, up to ``limit``.
+    too frequent among the rest: a group of ``least`` items holds ``hold`` of each. Then it takes, one after the other,
+    the item that stretches its box least of those that may be in a group of ``least`` items: among the ``near`` free
+    items around the seed, or if none of these can, among the nearest ones of each value, frequent values first and at
+    most ``VALUES`` of them. Where none can, the group has to have one item more, up to ``limit``.
     """
     total = values.shape[0]
     labels = np.full(total, -1, np.int32)
@@ -126,7 +126,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, least, li
             # Values with half of what all the groups to come can hold: the others cannot get there soon.
             heavies, fresh = 0, free
             for value in range(domain):
-                if left[value + 1] * 2 * least >= free * most[least]:
+                if left[value + 1] * 2 * least >= free * hold[value]:
                     heavy[heavies] = value
                     heavies += 1
         members[0], size = seed, 1
@@ -141,7 +141,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, least, li
             best, cost = -1, np.inf
             while asked < heavies and best < 0:
                 value = heavy[asked]
-                if left[value + 1] - count[value] > (free - target) // least * most[least]:
+                if left[value + 1] - count[value] > (free - target) // least * hold[value]:
                     # All the groups to come could not hold this value: it must be in this one.
                     for item in _beside(pool, pool_starts, later, earlier, value + 1, seed):
                         if item >= 0 and _accepts(

@@ -58,9 +58,24 @@ def check_model(model: Model) -> None:
         if not model.tags.reads_values:
             assert (model.verdict(GroupStats(stats.sizes)) == model.verdict(stats)).all()
 
+    @QUICK
+    @given(group_statistics(groups=1), st.data())
+    def sure(stats: GroupStats, data: st.DataObject) -> None:
+        values = np.repeat(stats.histograms["s"].codes, stats.histograms["s"].counts)
+        some = data.draw(st.lists(st.sampled_from(range(len(values))), unique=True)) if len(values) else []
+        part = Histogram.of(np.zeros(len(some), np.int64), values[some], 1, stats.histograms["s"].domain)
+        size = np.array([len(some)], np.int64)
+        try:
+            certain = model.surely(size, stats)
+        except ConfigError:
+            return  # the model says in words that it cannot tell
+        if certain[0]:
+            assert model.verdict(GroupStats(size, {"s": part}, stats.table))[0], "every part of that size is valid"
+
     consistent()
     closed()
     blind()
+    sure()
 
 
 def check_grouper(grouper: Grouper) -> None:
@@ -89,7 +104,36 @@ def check_grouper(grouper: Grouper) -> None:
         assert (first.order == again.order).all(), "the same dice give the same partition"
         assert (first.offsets == again.offsets).all()
 
+    @QUICK
+    @given(tables(), st.sampled_from(models), st.integers(0, 3), st.sampled_from(["counted", "blind"]))
+    def refined(table: Table, model: Model, seed: int, grade: str) -> None:
+        assume(table.schema.sensitive or not model.tags.reads_values)
+        codes = encode(read_snapshot(table.frame, table.schema))
+        start = _valid_parts(codes, model, np.random.default_rng(seed))
+        try:
+            inner = grouper.refine(codes, model, np.random.default_rng(seed), start, blind=grade == "blind")
+        except ConfigError:
+            return
+        assert grouper.suppresses or np.array_equal(np.sort(inner.order), np.sort(start.order)), "nobody comes or goes"
+        assert (inner.sizes > 0).all(), "no group is empty"
+        assert model.verdict(statistics_of(codes, inner)).all(), "every group is valid"
+        first = start.labels[inner.order[inner.offsets[:-1]]]
+        assert (np.repeat(first, inner.sizes) == start.labels[inner.order]).all(), "groups stay inside their part"
+
     sound()
+    refined()
+
+
+def _valid_parts(codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    """Return those of a few random parts of the records that are valid."""
+    labels = rng.integers(0, 3, codes.n)
+    order = np.argsort(labels, kind="stable").astype(np.int32)
+    parts = [order[labels[order] == part] for part in range(3) if (labels == part).any()]
+    sizes = [len(part) for part in parts]
+    start = Partition(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
+    good = [part for part, valid in zip(parts, model.verdict(statistics_of(codes, start)), strict=True) if valid]
+    kept = np.concatenate([order[:0], *good])
+    return Partition(kept, np.concatenate([[0], np.cumsum([len(p) for p in good])]).astype(np.int64), codes.n)
 
 
 def one_group(codes: Codes) -> Partition:

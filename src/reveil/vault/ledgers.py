@@ -15,7 +15,7 @@ import polars as pl
 from reveil.vault.bridge import columns, integers, lent, one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from reveil.vault.bridge import Connection
     from reveil.vault.protocol import CodeArray, Entries, IntArray, Ledger
@@ -45,13 +45,13 @@ def read(
     if not _exists(connection, ledger.name):
         return pl.DataFrame(schema=types)
     wanted = pl.DataFrame({"number": np.unique(np.zeros(0, np.int32) if among is None else among).astype(np.int32)})
-    only = "" if column is None else f" JOIN wanted w ON t.{column} = w.number"
+    only = "" if column is None else f" JOIN wanted w ON t.{_quoted(column)} = w.number"
     if column is not None and column not in names:
         raise ValueError(f"the ledger {ledger.name!r} has no column {column!r}")
     with lent(connection, wanted=wanted):
         found = columns(
             connection,
-            f"SELECT {', '.join(f't.{name}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
+            f"SELECT {_listed(f't.{_quoted(name)}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
         )
     return pl.DataFrame(
         {
@@ -87,11 +87,20 @@ def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
         raise ValueError(f"a row of the ledger {ledger.name!r} is written once")
     with lent(connection, added=rows):
         connection.execute(f"DELETE FROM {table} t USING added c WHERE {_same(keys)}")  # noqa: S608
-        connection.execute(f"INSERT INTO {table} SELECT {', '.join(rows.columns)} FROM added")  # noqa: S608
+        connection.execute(f"INSERT INTO {table} SELECT {_listed(map(_quoted, rows.columns))} FROM added")  # noqa: S608
 
 
 def _same(keys: tuple[str, ...]) -> str:
-    return " AND ".join(f"t.{key} = c.{key}" for key in keys)
+    return " AND ".join(f"t.{_quoted(key)} = c.{_quoted(key)}" for key in keys)
+
+
+def _quoted(name: str) -> str:
+    """Return a column's name as SQL has it, whether or not it is a word of the language."""
+    return f'"{name}"'
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
 
 
 def owned(rows: pl.DataFrame, person: CodeArray) -> pl.DataFrame:
@@ -99,9 +108,8 @@ def owned(rows: pl.DataFrame, person: CodeArray) -> pl.DataFrame:
     if "record" not in rows.columns:
         return rows
     record = rows["record"].to_numpy()
-    own = person[np.maximum(record, 0)] if len(person) else np.full(len(record), -1, np.int32)
-    if "person" in rows.columns:
-        own = np.where(record >= 0, own, rows["person"].fill_null(-1).to_numpy())
+    others = rows["person"].fill_null(-1).to_numpy() if "person" in rows.columns else np.full(len(rows), -1)
+    own = np.where(record >= 0, np.append(person, np.int32(-1))[record], others)
     if (own < 0).any():
         raise ValueError("a row of a personal ledger has neither a record nor a person")
     return rows.with_columns(person=pl.Series(own.astype(np.int32)))
@@ -111,8 +119,8 @@ def _make(connection: Connection, ledger: Ledger, table: str) -> None:
     if _exists(connection, ledger.name):
         return
     owner = ["person INTEGER"] if ledger.personal else []
-    numbers = [f"{name} INTEGER" for name in (*ledger.keys, *ledger.whole)]
-    reals = [f"{name} DOUBLE" for name in ledger.real]
+    numbers = [f"{_quoted(name)} INTEGER" for name in (*ledger.keys, *ledger.whole)]
+    reals = [f"{_quoted(name)} DOUBLE" for name in ledger.real]
     connection.execute(f"CREATE TABLE {table} ({', '.join([*owner, *numbers, *reals])})")
     connection.execute(
         "INSERT INTO ledgers VALUES (?, ?, ?, ?, ?)",
@@ -134,7 +142,7 @@ def codes_in_use(connection: Connection, attribute: int, *, first: bool) -> pl.D
         if coded is None or not (by_attribute or first):
             continue
         only = f" WHERE attribute = {attribute}" if by_attribute else ""
-        codes = columns(connection, f"SELECT DISTINCT {coded} AS code FROM ledger_{name}{only}")  # noqa: S608
+        codes = columns(connection, f"SELECT DISTINCT {_quoted(coded)} AS code FROM ledger_{name}{only}")  # noqa: S608
         found.append(pl.DataFrame({"code": integers(codes["code"])}))
     return pl.concat(found).unique()
 

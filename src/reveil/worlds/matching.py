@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Matchings = npt.NDArray[np.int32]
 
+_FEW = 64
 _PARTS = 8  # of the runs, per core: some take longer than others
 
 
@@ -90,7 +91,9 @@ class _Rows:
                 )
                 found[own] = others[linear_sum_assignment(costs)[1]]
 
-        each(solve, np.array_split(np.flatnonzero(sizes > 1), (os.cpu_count() or 1) * _PARTS))
+        several = np.flatnonzero(sizes > 1)
+        # Threads are not worth it for a few runs.
+        each(solve, np.array_split(several, (os.cpu_count() or 1) * _PARTS if len(several) > _FEW else 1))
         return found
 
     def widen(self, partners: CodeArray, done: int) -> None:

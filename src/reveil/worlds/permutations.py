@@ -31,8 +31,10 @@ def drawn(starts: IntArray, l: int, rng: np.random.Generator, *, first: int = 0)
     inside = np.arange(int(starts[-1])) - base
     shifts = np.arange(first, l)[:, None]
     found: Permutations = (base + (inside + shifts) % np.repeat(sizes, sizes)).astype(np.int32)
+    pairs = np.triu_indices(len(found), 1)
     for _ in range(len(found) - 1):
-        one, other = (int(i) for i in rng.choice(len(found), 2, replace=False))
+        pair = int(rng.integers(len(pairs[0])))
+        one, other = int(pairs[0][pair]), int(pairs[1][pair])
         labels, many = permutations.cycles(found[one], found[other])
         swap = rng.integers(0, 2, many, dtype=np.uint8).astype(np.bool_)[labels]
         found[one], found[other] = np.where(swap, found[other], found[one]), np.where(swap, found[one], found[other])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,7 @@ FloatArray = npt.NDArray[np.float64]
 
 _KEY_BITS = 64
 _MOST_BITS = 16
+_THREADED = 20_000  # points
 _SPAN, _SET, _TREE = 0, 1, 2
 
 
@@ -98,6 +100,7 @@ def curve_keys(places: FloatArray) -> npt.NDArray[np.uint64]:
     bits = max(1, min(_MOST_BITS, _KEY_BITS // places.shape[1]))
     grid = (places * (2**bits - 1)).astype(np.uint64)
     keys = np.empty(len(places), np.uint64)
-    half = len(places) // 2
-    each(lambda part: curve.hilbert(grid[part], bits, keys[part]), [slice(half), slice(half, len(places))])
+    cuts = [0, len(places) // 2, len(places)] if len(places) > _THREADED else [0, len(places)]
+    parts = [slice(one, other) for one, other in pairwise(cuts)]
+    each(lambda part: curve.hilbert(grid[part], bits, keys[part]), parts)
     return keys

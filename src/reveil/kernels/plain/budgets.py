@@ -40,7 +40,9 @@ class Items:
         return total
 
 
-def grow(items: Items, seeds: Iterable[int], least: int, limit: int, domain: int, near: int) -> list[int]:
+def grow(
+    items: Items, seeds: Iterable[int], hold: Sequence[int], least: int, limit: int, domain: int, near: int
+) -> list[int]:
     """Form groups from the seeds on; return the label of each item, -1 for those left over."""
     total = len(items.values)
     labels = [-1] * total
@@ -69,7 +71,7 @@ def grow(items: Items, seeds: Iterable[int], least: int, limit: int, domain: int
         left = len(free)
         rest = [sum(items.values[i] == value for i in free) for value in range(domain)]
         if fresh < 0 or 16 * left <= 15 * fresh:
-            fresh, heavy = left, [v for v in range(domain) if rest[v] * 2 * least >= left * items.most[least]]
+            fresh, heavy = left, [v for v in range(domain) if rest[v] * 2 * least >= left * hold[v]]
         members, asked = [seed], 0
         free.discard(seed)
         by_place = sorted(free)
@@ -80,7 +82,7 @@ def grow(items: Items, seeds: Iterable[int], least: int, limit: int, domain: int
             while asked < len(heavy) and best is None:
                 value = heavy[asked]
                 own = sum(items.values[i] == value for i in members)
-                if rest[value] - own > (left - target) // least * items.most[least]:
+                if rest[value] - own > (left - target) // least * hold[value]:
                     best = best_of(beside(value, seed))
                 asked += best is None
             if best is None:
