@@ -60,7 +60,7 @@ def floor(frame: pl.DataFrame) -> float:
 
 
 def releases(frame: pl.DataFrame, guarantee: PossibleWorlds, many: int = len(SETS)) -> list[tuple[float, float]]:
-    """Publish the column sets one after the other; return the time of each release, and what it loses (NCP)."""
+    """Publish the column sets one after the other; return the time of each release, and what it loses (GCP)."""
     *quasi, sensitive = frame.columns
     schema = rv.Schema(person="pid", quasi=quasi, sensitive=sensitive)
     people = frame.with_row_index("pid")
@@ -74,7 +74,7 @@ def releases(frame: pl.DataFrame, guarantee: PossibleWorlds, many: int = len(SET
             taken = time.perf_counter() - started
             part = rv.Schema(person="pid", quasi=columns[:-1], sensitive=sensitive)
             measured: Any = rv.measure(people.select("pid", *columns), release, part)
-            found.append((taken, float(measured.values["ncp"]) / len(own)))
+            found.append((taken, float(measured["gcp"])))
     return found
 
 

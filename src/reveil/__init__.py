@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reveil.adversary import Audit as Audit
     from reveil.adversary import audit as audit
+    from reveil.budgets.strategies import ConstantRatio as ConstantRatio
+    from reveil.budgets.strategies import Geometric as Geometric
     from reveil.errors import ConfigError as ConfigError
     from reveil.errors import DataError as DataError
     from reveil.errors import ExpressionError as ExpressionError
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from reveil.errors import VerificationError as VerificationError
     from reveil.groupers.anatomy import Anatomy as Anatomy
     from reveil.groupers.mondrian import Mondrian as Mondrian
+    from reveil.guarantees.global_guarantee import GlobalGuarantee as GlobalGuarantee
     from reveil.guarantees.m_invariance import MInvariance as MInvariance
+    from reveil.guarantees.possible_worlds import PossibleWorlds as PossibleWorlds
     from reveil.guarantees.refinement import Refinement as Refinement
     from reveil.guarantees.static import Static as Static
     from reveil.guarantees.tau_safety import TauSafety as TauSafety
@@ -57,7 +61,11 @@ _HOME = {
     "VerificationError": "reveil.errors",
     "Anatomy": "reveil.groupers.anatomy",
     "Mondrian": "reveil.groupers.mondrian",
+    "ConstantRatio": "reveil.budgets.strategies",
+    "Geometric": "reveil.budgets.strategies",
+    "GlobalGuarantee": "reveil.guarantees.global_guarantee",
     "MInvariance": "reveil.guarantees.m_invariance",
+    "PossibleWorlds": "reveil.guarantees.possible_worlds",
     "Refinement": "reveil.guarantees.refinement",
     "Static": "reveil.guarantees.static",
     "TauSafety": "reveil.guarantees.tau_safety",

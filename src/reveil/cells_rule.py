@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from reveil.statistics import BoolArray, CodeArray, IntArray
 
 _NOBODY = -1  # the cell of who was never published
-# Of a group: everybody, whose value is what was told last, and whose is not; of a cell: who is in no group.
-_ALL, _STILL, _MOVED, _AWAY = range(4)
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,8 @@ class Shown:
 def check_cells(model: Model, before: Before, shown: Shown) -> None:
     """Raise unless every piece that a release cuts any cell into is valid with the values of every release.
 
-    A piece is: the people of a cell in one group; the members of a touched cell who are not published. In groups with
-    dirty records, the rows that did not change are one, too, and the others where as many did not change as are dirty.
+    A piece is: the people of a cell in one group; the members of a touched cell who are not published. In a group with
+    dirty records or counterfeits nobody's value may be another than was told last.
     """
     people = pl.DataFrame(
         {
@@ -78,9 +76,11 @@ def check_cells(model: Model, before: Before, shown: Shown) -> None:
     for told, now in zip(before.told, shown.values, strict=True):
         last = told.sort("release").group_by("person", maintain_order=True).agg(pl.col("value").last())
         changed[last["person"].to_numpy()] |= last["value"].to_numpy() != now[last["person"].to_numpy()]
-    if (changed & before.dirty).any():
-        raise _broken("a record of somebody who is not in the table was changed")
-    people = people.with_columns(changed=pl.Series(changed))
+    faked = pl.Series(np.isin(before.cell, shown.fakes["cell"].to_numpy()))
+    mixed = people.with_columns(changed=pl.Series(changed), dirty=pl.col("dirty") | faked)
+    helped = mixed.group_by("group").agg(pl.col("changed", "dirty").any())
+    if (helped["changed"] & helped["dirty"]).any():
+        raise _broken("a value changed beside records of people who are not in the table")
     sizes = before.sizes.join(shown.fakes, on="cell", how="left").with_columns(pl.col("number").fill_null(0))
     pieces, members = _pieces(people, sizes)
     for part in model.parts:
@@ -99,23 +99,12 @@ def _pieces(people: pl.DataFrame, sizes: pl.DataFrame) -> tuple[pl.DataFrame, pl
     ``absent`` is 1 for those members of a cell who are not published, and ``more`` how many members of a piece are
     stood in for by counterfeits.
     """
-    kinds = [people.select("person", "cell", "group", kind=pl.lit(_ALL))]
-    mixed = people.group_by("group").agg(
-        pl.col("dirty").sum(), still=(~pl.col("changed")).sum(), moved=pl.col("changed").sum()
-    )
-    mixed = mixed.filter((pl.col("dirty") > 0) & (pl.col("moved") > 0))
-    inside = people.join(mixed.select("group", many="dirty", still="still"), on="group")
-    kinds.append(inside.filter(~pl.col("changed")).select("person", "cell", "group", kind=pl.lit(_STILL)))
-    told_apart = inside.filter(pl.col("changed") & (pl.col("many") == pl.col("still")))
-    kinds.append(told_apart.select("person", "cell", "group", kind=pl.lit(_MOVED)))
-    members = pl.concat(kinds)
-    named = members.select("cell", "group", "kind").unique().sort("cell", "group", "kind").with_row_index("piece")
-    members = members.join(named, on=["cell", "group", "kind"], how="left").select("piece", "person")
+    named = people.select("cell", "group").unique().sort("cell", "group").with_row_index("piece")
+    members = people.join(named, on=["cell", "group"], how="left").select("piece", "person")
     own = members.group_by("piece").agg(size=pl.len())
     named = named.join(own, on="piece").with_columns(absent=pl.lit(0, pl.Int64))
     faked = sizes.filter(pl.col("number") > 0).select("cell", fakes="number")
-    more = pl.when(pl.col("kind") < _MOVED).then(pl.col("fakes").fill_null(0)).otherwise(0).cast(pl.Int64)
-    named = named.join(faked, on="cell", how="left").with_columns(more=more)
+    named = named.join(faked, on="cell", how="left").with_columns(more=pl.col("fakes").fill_null(0).cast(pl.Int64))
     out = people.filter(pl.col("cell") != _NOBODY).group_by("cell").agg(there=pl.len())
     rest = (
         out.join(sizes, on="cell", how="left")
@@ -129,13 +118,12 @@ def _pieces(people: pl.DataFrame, sizes: pl.DataFrame) -> tuple[pl.DataFrame, pl
     absent = rest.select(
         piece=pl.Series(np.arange(first, first + rest.height), dtype=pl.UInt32),
         cell="cell",
-        kind=pl.lit(_AWAY),
         size=pl.col("size").cast(pl.Int64),
         absent=pl.lit(1, pl.Int64),
         more=pl.lit(0, pl.Int64),
     )
     every = [
-        named.select("piece", "cell", "kind", pl.col("size").cast(pl.Int64) + pl.col("more"), "absent", "more"),
+        named.select("piece", "cell", pl.col("size").cast(pl.Int64) + pl.col("more"), "absent", "more"),
         absent,
     ]
     return pl.concat(every), members
@@ -167,9 +155,7 @@ def _values(
     shown = pl.concat([then.select("piece", pl.col("release").cast(pl.Int64), pl.col("value").cast(pl.Int64)), current])
     own = shown.group_by("piece", "release", "value").agg(count=pl.len().cast(pl.Int64))
     # Who is absent: all that was told of the cell, without what was told of those who are there.
-    # Everybody counts once, however many pieces they are in.
-    first = pieces.filter(pl.col("kind") == _ALL).select("piece")
-    once = then.join(first, on="piece").group_by("cell", "release", "value").agg(there=pl.len().cast(pl.Int64))
+    once = then.group_by("cell", "release", "value").agg(there=pl.len().cast(pl.Int64))
     left = (
         counts.select("cell", "release", "value", "count")
         .cast(pl.Int64)

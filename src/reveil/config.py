@@ -59,7 +59,7 @@ def load_config(path: str | Path) -> Config:
             path,
             _text(series, "name"),
             _schema(table, path.parent),
-            _guarantee(_section(table, "guarantee", required=True)),
+            _guarantee(_section(table, "guarantee", required=True), path.parent),
             _method(_section(table, "method")),
             _seed(series),
             (path, *_hierarchy_files(table, path.parent)),
@@ -143,13 +143,16 @@ def _column(name: str, given: object, folder: Path) -> Column:
     return make_column(name, role, **settings)
 
 
-def _guarantee(section: dict[str, Any]) -> Guarantee:
+def _guarantee(section: dict[str, Any], folder: Path) -> Guarantee:
     settings = dict(section)
     kind = settings.pop("kind", None)
     if not isinstance(kind, str):
         raise ConfigError("[guarantee] needs a kind", hint=f"Known: {', '.join(registry.names('guarantees'))}.")
-    made: Guarantee = registry.find("guarantees", kind).from_config(settings)
-    return made
+    cls: type[Guarantee] = registry.find("guarantees", kind)
+    for key in cls.paths:
+        if isinstance(settings.get(key), str):
+            settings[key] = str(folder / settings[key])
+    return cls.from_config(settings)
 
 
 def _method(section: dict[str, Any]) -> Grouper | None:

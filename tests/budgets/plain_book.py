@@ -16,7 +16,7 @@ class PlainBook:
     """Ledgers as dictionaries by person and keys; persons are numbered as they appear."""
 
     def __init__(self):
-        self.ledgers: dict[str, dict[tuple[int, ...], tuple[float, ...]]] = {}
+        self.ledgers: dict[str, dict[int, dict[tuple[int, ...], tuple[float, ...]]]] = {}
         self.persons: dict[object, int] = {}
         self.records: dict[int, int] = {}
 
@@ -26,13 +26,17 @@ class PlainBook:
         self.records = {self.persons[who]: place for place, who in enumerate(persons)}
 
     def rows(self, ledger) -> pl.DataFrame:
-        book = self.ledgers.get(ledger.name, {})
-        found = [(self.records.get(key[0], -1), key[0], *book[key]) for key in sorted(book)]
-        kinds = {name: pl.Float64 if name in ledger.real else pl.Int64 for name in ledger.columns}
-        return pl.DataFrame(found, schema={"record": pl.Int32, "person": pl.Int32, **kinds}, orient="row")
+        return self._rows(ledger, sorted(self.ledgers.get(ledger.name, {})))
 
     def of_records(self, ledger) -> pl.DataFrame:
-        return self.rows(ledger).filter(pl.col("record") >= 0).drop("person").sort("record", *ledger.keys)
+        found = self._rows(ledger, [who for who in self.records if who in self.ledgers.get(ledger.name, {})])
+        return found.drop("person").sort("record", *ledger.keys)
+
+    def _rows(self, ledger, persons) -> pl.DataFrame:
+        book = self.ledgers.get(ledger.name, {})
+        found = [(self.records.get(who, -1), who, *row) for who in persons for _, row in sorted(book[who].items())]
+        kinds = {name: pl.Float64 if name in ledger.real else pl.Int64 for name in ledger.columns}
+        return pl.DataFrame(found, schema={"record": pl.Int32, "person": pl.Int32, **kinds}, orient="row")
 
     def write(self, entries) -> None:
         person = {place: number for number, place in self.records.items()}
@@ -40,7 +44,7 @@ class PlainBook:
             book = self.ledgers.setdefault(own.ledger.name, {})
             keys = len(own.ledger.keys)
             for record, *row in own.rows.select("record", *own.ledger.columns).iter_rows():
-                book[(person[record], *row[:keys])] = tuple(row)
+                book.setdefault(person[record], {})[tuple(row[:keys])] = tuple(row)
 
 
 class PlainSeries:

@@ -21,7 +21,7 @@ from reveil.testing.worlds import Group, enumerate_worlds
 from tests.budgets.plain_book import PlainSeries, groups_of
 
 VALUES = "abcdefgh"
-slow = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 STRATEGIES = [ConstantRatio(releases=1), ConstantRatio(releases=2), Geometric(alpha=1.5)]
 SCHEMA = rv.Schema(person="pid", quasi=["age", "place"], sensitive="disease")
 
@@ -163,7 +163,7 @@ def test_one_person_in_all_the_releases(strategy):
     guarantee = GlobalGuarantee(2, strategy, largest=30 if isinstance(strategy, Geometric) else None)
     series, releases, snapshots = PlainSeries(guarantee, SCHEMA), [], []
     there = []
-    for t in range(12):
+    for t in range(9):
         frame = table(rng, [0, *range(1000 * (t + 1), 1000 * (t + 1) + 99)], values)
         frame = frame.with_columns(disease=pl.when(pl.col("pid") == 0).then(pl.lit("d0")).otherwise("disease"))
         prepared = series.publish(frame)

@@ -69,6 +69,9 @@ def test_costs(n, filled, seed):
         for a, attribute in enumerate(codes.quasi)
     ]
     points = space.points.tolist()
+    wide = widening.widths_of(space.points, members, *space.tables)
+    plain = [plain_widening.cost([points[m] for m in own], attributes) for own in members]
+    assert np.abs(wide - plain).max() < 1e-12
     for i, row in enumerate(rows):
         for j, person in enumerate(persons):
             inside = [points[m] for m in (*members[row, :filled], person)]

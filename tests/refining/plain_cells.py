@@ -39,22 +39,17 @@ class Told:
         """Cells that break the model in any release."""
         return [cell for cell in self.cells() if not all(holds(guarantee, counts) for counts in self.histograms(cell))]
 
-    def betrayed(self, guarantee: rv.Refinement) -> list[list[object]]:
-        """Rows of a group that cannot be those of people who left, or can be nothing else, and break the model."""
+    def betrayed(self) -> list[object]:
+        """People whose value changed beside somebody who was not asked for: the two are told apart."""
         found = []
         for number, told in enumerate(self.releases):
             for group in {group for group, _ in told.values()}:
                 members = [p for p, (own, _) in told.items() if own == group]
-                dirty = [p for p in members if p not in self.asked[number]]
-                before = {p: [t[p][1] for t in self.releases[:number] if p in t] for p in members}
-                moved = [p for p in members if before[p] and before[p][-1] != told[p][1]]
-                still = [p for p in members if p not in moved]
-                if not dirty or not moved:
+                if all(p in self.asked[number] for p in members):
                     continue
-                for piece in [still, *([moved] if len(still) == len(dirty) else [])]:
-                    shown = [Counter(t[p][1] for p in piece) for t in self.releases[: number + 1] if piece[0] in t]
-                    if not all(holds(guarantee, counts) for counts in shown):
-                        found.append(piece)
+                for person in members:
+                    before = [t[person][1] for t in self.releases[:number] if person in t]
+                    found += [person] if before and before[-1] != told[person][1] else []
         return found
 
 

@@ -60,6 +60,9 @@ def test_no_release_leaves_an_invalid_cell(guarantee: rv.Refinement, frames: lis
             prepared = series.publish(frame)
         except rv.InfeasibleError:
             continue
+        except rv.RefusedError:
+            assert guarantee.blind  # values that change are not for blind series
+            continue
         people = frame["pid"].to_list()
         told.add(prepared.release, series.placed(prepared, people), people)
         _judge(told, guarantee, prepared.release.manifest)
@@ -85,7 +88,7 @@ def test_a_vault_remembers_what_frames_do(frames: list[pl.DataFrame]) -> None:
 
 def _judge(told: Told, guarantee: rv.Refinement, manifest: dict[str, Any]) -> None:
     assert not told.invalid(guarantee)
-    assert not told.betrayed(guarantee)
+    assert not told.betrayed()
     published, asked = set(told.releases[-1]), told.asked[-1]
     assert manifest["rows"] == len(published)
     assert manifest["withheld"] == len(asked - published)

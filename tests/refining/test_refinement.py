@@ -247,3 +247,41 @@ def test_the_same_input_gives_the_same_bytes(tmp_path):
         return [series.publish(table(range(n, n + 60))).release.table for n in (0, 6, 12)]
 
     assert all(one.equals(other) for one, other in zip(made(), made(), strict=True))
+
+
+def test_blind_and_diverse_is_for_values_that_stay(tmp_path):
+    series = opened(tmp_path, rv.Refinement(k=4, l=2, blind=True))
+    series.publish(table(range(40)))
+    with pytest.raises(rv.RefusedError, match="values that do not change"):
+        series.publish(table(range(40), p3="gout"))
+    series = rv.Series.open(tmp_path / "other", SCHEMA, rv.Refinement(k=4, blind=True))
+    series.publish(table(range(40)))
+    assert series.publish(table(range(40), p3="gout")).manifest["withheld"] == 0
+
+
+def test_newcomers_held_back_for_their_values_stay_held_back():
+    """Else with whom they are published later tells why they had to wait."""
+    schema = rv.Schema(person="pid", quasi=("age",), sensitive="disease")
+    series = PlainSeries(schema, rv.Refinement(k=2, l=2, blind=True, slack=1))
+    people = pl.DataFrame({"pid": range(6), "age": [30] * 6, "disease": list("abaabc")})
+    series.publish(people[[0, 1]])
+    second = series.publish(people[[0, 1, 2, 3]])
+    assert second.release.manifest["withheld"] == 2
+    third = series.publish(people)
+    assert set(series.placed(third, list(range(6)))) == {0, 1, 4, 5}
+
+
+def test_a_box_without_a_column_that_is_new(tmp_path):
+    series = opened(tmp_path, rv.Refinement(k=5, counterfeits=True))
+    series.publish(table(range(8)), columns=["age", "disease"])
+    assert series.forget(0)
+    second = series.publish(table(range(1, 8)))
+    assert second.manifest["counterfeits"]["total"] == 1
+    towns = set(table(range(1, 8))["town"])
+    assert set("".join(second.table["town"].unique()).strip("{}").split(", ")) == towns
+
+
+def test_huge_thresholds_refuse(tmp_path):
+    series = opened(tmp_path, rv.Refinement(k=10**20))
+    with pytest.raises(rv.InfeasibleError):
+        series.publish(table(range(8)))

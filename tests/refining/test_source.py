@@ -111,12 +111,17 @@ def test_values_of_every_release_count() -> None:
     assert prepared.release.manifest["withheld"] == 2
 
 
-def test_unchanged_rows_give_the_absent_away() -> None:
-    """Who left is one of the rows that did not change: with one such row, it is theirs."""
-    guarantee = rv.Refinement(k=2, slack=1)
-    series = PlainSeries(SCHEMA, guarantee)
-    series.publish(pl.DataFrame({"pid": range(3), "age": [30] * 3, "disease": list("abc")}))
-    newcomers = pl.DataFrame({"pid": [7, 8], "age": [50, 50], "disease": ["b", "c"]})
-    changed = pl.DataFrame({"pid": [0, 1], "age": [30, 30], "disease": ["x", "y"]})
-    prepared = series.publish(pl.concat([changed, newcomers]))
-    assert set(series.placed(prepared, [0, 1, 7, 8])) == {7, 8}
+def test_beside_the_absent_nobody_changes() -> None:
+    """Who left is one of the rows that did not change: so none does, and those who are there are shown as told."""
+    series = PlainSeries(SCHEMA, rv.Refinement(k=2, slack=1))
+    told = Told()
+    for values, people in (("abc", [0, 1, 2]), ("xc", [1, 2]), ("xy", [1, 2])):
+        frame = pl.DataFrame({"pid": people, "age": [30] * len(people), "disease": list(values)})
+        prepared = series.publish(frame)
+        told.add(prepared.release, series.placed(prepared, people), people)
+    assert [sorted(value for _, value in own.values()) for own in told.releases] == [list("abc")] * 3
+    manifest = prepared.release.manifest
+    assert (manifest["dirty"], manifest["stale"]) == (1, 2)
+    # When all of them are back, they are shown as they are.
+    last = series.publish(pl.DataFrame({"pid": [0, 1, 2], "age": [30] * 3, "disease": list("axy")}))
+    assert sorted(last.release.table["disease"]) == list("axy")

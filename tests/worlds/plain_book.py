@@ -26,9 +26,8 @@ class PlainBook:
     def rows(self, ledger, column=None, among=None):
         found = self.ledgers.get(ledger.name)
         if found is None:
-            found = pl.DataFrame(
-                schema=dict.fromkeys((*(["person"] if ledger.personal else []), *ledger.columns), pl.Int32)
-            )
+            owner = ("person",) if ledger.personal else ()
+            found = pl.DataFrame(schema=dict.fromkeys((*owner, *ledger.columns), pl.Int32))
         if not ledger.personal:
             return found
         return found.with_columns(record=pl.Series([self.records.get(p, -1) for p in found["person"]], dtype=pl.Int32))
@@ -77,10 +76,8 @@ class PlainBook:
                 person = [self.numbers[persons[record]] for record in rows["record"]]
                 rows = rows.drop("record").with_columns(person=pl.Series(person, dtype=pl.Int32))
             rows = rows.cast(pl.Int32)
-            before = self.ledgers.get(entries.ledger.name)
-            self.ledgers[entries.ledger.name] = (
-                rows if before is None else pl.concat([before, rows.select(before.columns)])
-            )
+            before = self.ledgers.get(entries.ledger.name, rows.clear())
+            self.ledgers[entries.ledger.name] = pl.concat([before, rows.select(before.columns)])
         for name, own in lasting.items():
             known_of = self.told.setdefault(name, {})
             known_of |= {self.numbers[who]: int(code) for who, code in zip(persons, own, strict=True)}

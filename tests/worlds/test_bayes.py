@@ -12,8 +12,9 @@ import pytest
 
 from reveil.testing import outcomes
 from reveil.worlds import drawing
+from reveil.worlds.buckets import is_diverse
 from reveil.worlds.drawing import draw_worlds
-from reveil.worlds.matching import matched
+from reveil.worlds.matching import better, matched
 from reveil.worlds.projection import projected
 from tests.worlds.small import boxes, codes_of, only
 
@@ -21,7 +22,7 @@ from tests.worlds.small import boxes, codes_of, only
 SECOND = ["u", "w", "u", "v", "w"]
 
 
-def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False):
+def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False, cut=None):
     """Return the strongest belief of any output, over all the tables that deal these values to these persons.
 
     The dice fall twice: for the worlds, and for the releases, which see nothing but worlds and quasi values.
@@ -31,12 +32,15 @@ def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False):
     codes = codes_of(frame, ["one", "two"])
     found: dict[object, Counter] = {}
     bucketed = drawing.blind_buckets
+    cut = cut or bucketed
 
     def one_release(tokens, kinds, names):
         own = only(codes, *names)
 
         def run(dice):
-            rows = projected(np.array(tokens)) if project else matched(own, np.array(kinds), 100, dice)
+            rows = projected(np.array(tokens))
+            if not project:
+                rows = better(own, np.array(kinds), matched(own, np.array(kinds), 100, dice), rows)
             values_of = np.array(kinds)[0][rows[0]]
             return tuple(sorted(zip(boxes(own, rows), values_of.tolist(), strict=True)))
 
@@ -53,15 +57,16 @@ def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False):
         told = np.array([ord(value) for value in table], np.int32) - ord("a")
         here = codes_of(frame.with_columns(value=pl.Series(table)), ["one", "two"])
         # The buckets of a table do not depend on dice.
-        buckets = None if greedy else bucketed(here, told, l)
+        buckets = None if greedy else cut(here, told, l)
         monkeypatch.setattr(drawing, "blind_buckets", lambda *_, b=buckets: b)
         monkeypatch.setattr(drawing, "diverse_buckets", lambda *_: np.zeros(n, np.int64))  # the source's may be one
 
         def draw(dice, here=here, told=told):
             worlds = draw_worlds(here, told, l, dice, blind=not greedy, greedy=greedy)
-            values_of = tuple(map(tuple, told[worlds.sources].tolist()))
+            both = zip(told[worlds.sources].tolist(), worlds.tokens.tolist(), strict=True)
             # Releases take the worlds in an order of their own; sorted, fewer are different.
-            return (tuple(map(tuple, worlds.tokens.tolist())), values_of) if project else ((), tuple(sorted(values_of)))
+            values_of, tokens = zip(*sorted((tuple(v), tuple(t)) for v, t in both), strict=True)
+            return tokens, values_of
 
         for worlds, chance in outcomes(draw).items():
             for output, then in release(*worlds).items():
@@ -96,3 +101,15 @@ def test_exact_posterior_of_the_source(values, l, monkeypatch):
 @pytest.mark.parametrize(("values", "l"), [("abcd", 2), ("abcd", 3)])
 def test_exact_posterior_of_blind_projections(values, l, monkeypatch):
     assert beliefs(values, l, TWO, monkeypatch, project=True) == Fraction(1, l)
+
+
+def test_the_smallest_size_that_works_would_tell(monkeypatch):
+    # A world of the set that a smaller size would have fitted cannot have led to this release.
+    def smallest(codes, values, l):
+        for size in range(l, codes.n + 1):
+            labels = np.arange(codes.n) * (codes.n // size) // codes.n
+            if is_diverse(labels, values, l):
+                return labels
+        raise AssertionError("the table itself is diverse")
+
+    assert beliefs("aabbc", 2, ONE, monkeypatch, cut=smallest) == 1

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.worlds.drawing import draw_worlds, sources_of
-from reveil.worlds.matching import matched
+from reveil.worlds.matching import better, matched
 from reveil.worlds.projection import projected
 from tests.worlds.small import boxes, codes_of, only
 
@@ -134,5 +134,11 @@ def test_matching_beats_projection():
 
     for names in (["q0"], ["q1", "q2"], ["q0", "q1", "q2", "q3"]):
         own = only(codes, *names)
-        found = matched(own, values[worlds.sources], 50, rng)
-        assert loss(own, found) < loss(own, projected(worlds.tokens))
+        kinds = values[worlds.sources]
+        found, other = matched(own, kinds, 50, rng), projected(worlds.tokens)
+        assert loss(own, found) < loss(own, other)
+        best = better(own, kinds, other, found)
+        assert loss(own, best) <= loss(own, found)
+        assert (np.sort(best, axis=1) == np.arange(n)).all()
+        told = np.take_along_axis(kinds, best, axis=1)
+        assert (told == told[0]).all()

@@ -31,6 +31,7 @@ NEAR = 128  # free records around a seed among which the best ones are chosen
 REACH = 512  # records on either side whose groups are asked to take one that is left over
 _TABLE = 1 << 12
 _ROUNDING = 1e-9
+_LARGE = 8  # times the smallest group: from there on, sizes that do not do are doubled
 _HEAVIEST = 16  # so many values are looked at for a first size of groups
 _FEW = 64  # of so many records one may be left over and is placed; of more, larger groups are tried
 
@@ -106,7 +107,7 @@ def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
         if (labels[line.here] >= 0).all():
             kernels.split(*line.arrays, labels, groups, most, least, line.domain)
             return line.named(labels)
-        size += (size + 1) // 2
+        size += max(1, size // 4) if size < _LARGE * least else size
     if line.all_allowed(rule):
         return np.zeros(total, np.int32)
     raise InfeasibleError(
@@ -160,10 +161,10 @@ def check_demand(values: CodeArray, own_needs: FloatArray, total: int, domain: i
 
 
 def _first_size(least: int, most: IntArray, demand: Demand, total: int) -> int:
-    """Return the smallest size of groups of which all together can hold every value."""
+    """Return the smallest size of groups of which all together can hold every value that needs half of the table."""
     sizes = np.arange(least, len(most))
     enough = np.ones(len(sizes), np.bool_)
-    for value in np.argsort(-demand.counts * demand.need)[:_HEAVIEST]:
+    for value in np.flatnonzero(2 * demand.counts * demand.need >= total)[:_HEAVIEST]:
         hold = np.minimum(np.floor(sizes / demand.need[value] + _ROUNDING), most[sizes])
         enough &= total // sizes * hold >= demand.counts[value]
     return int(sizes[np.argmax(enough)]) if enough.any() else least

@@ -101,8 +101,8 @@ def command(
         config = load_config(config_path)
         # What the config promises holds for files without a manifest, too.
         bounds = [bound for bound in (config.guarantee.bound, threshold) if bound is not None]
-        if known is None and config.guarantee.bound is not None and truth and not placements:
-            known = "events"
+        if known is None and config.guarantee.remembers and truth and not placements:
+            known = config.guarantee.against
         found = audit(
             list(release_paths),
             config.schema,
@@ -134,7 +134,9 @@ def table(found: Audit) -> str:
     lines = [("person", "belief", "value", "attack", "releases", "right")]
     for row in found.persons.head(LINES - 1).iter_rows(named=True):
         belief = f"{row['belief']:.4f}" if row["exact"] else f"~{row['belief']:.4f}"
-        value = "(missing)" if row["value"] is None else row["value"]
+        # A limit is about whichever value it is; a null that is believed exactly is a missing value.
+        nameless = "(missing)" if row["exact"] else "(any)"
+        value = nameless if row["value"] is None else row["value"]
         right = {True: "yes", False: "no", None: "-"}[row["right"]]
         lines.append((row["person"], belief, value, row["attack"], ",".join(map(str, row["releases"])), right))
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
@@ -150,6 +152,11 @@ def verdict(found: Audit) -> str:
     alone = max(own["last_release"]["highest_proven"] for own in columns)
     guess = max(own["table"] for own in columns)
     beside = f"(the table alone: {guess:.4g}, the last release alone: {alone:.4g})"
+    invalid = sum((own.get("cells") or {}).get("invalid", 0) for own in found.attacks.values())
+    if invalid:
+        return (
+            f"BROKEN: {invalid:,} sets of people that the releases tell apart are smaller or more uniform than promised"
+        )
     if bound is None:
         return f"no bound is promised, and no --threshold given {beside}"
     if found.held:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -19,7 +20,19 @@ _COLUMNS = {
     "returned": "back",
     "counterfeits": "counterfeits",
     "withheld": "withheld",
+    "dirty": "dirty",
     "digest": "digest",
+}
+
+_BUDGET = {
+    "value": "value",
+    "persons": "persons",
+    "used_up": "used up",
+    "least_left": "least left",
+    "average_left": "average left",
+    "quarters": "left: up to 1/4, 1/2, 3/4, all",
+    "links_left": "links left",
+    "releases_left": "releases left",
 }
 
 
@@ -27,12 +40,17 @@ _COLUMNS = {
 @config_option
 @json_option
 @click.option("--abandon", type=int, metavar="N", help="Give the pending release N up; it stays told.")
+@click.option("--budget", is_flag=True, help="Show what is left of whose budget, for which values, and for how long.")
 @click.option("--check", "folder", type=click.Path(), metavar="DIR", help="Compare the files in DIR with the vault.")
-def command(config_path: str, json_path: str | None, abandon: int | None, folder: str | None) -> None:
+def command(config_path: str, json_path: str | None, abandon: int | None, budget: bool, folder: str | None) -> None:
     """Show the releases of the series, from its vault.
 
     With --check, the manifests in DIR are compared with the vault: a vault that was restored from an old backup does
     not know all of them. Exit code 1 then.
+
+    With --budget (kind = "global"): for each value, how many persons were linked with it, how many of them can be no
+    more, how much the others have left, and for how many releases that lasts at least at the pace so far. It names
+    sensitive values, and is for the owner's eyes. --json then writes these rows.
     """
     from reveil.series import Series
 
@@ -41,11 +59,18 @@ def command(config_path: str, json_path: str | None, abandon: int | None, folder
     if abandon is not None:
         series.abandon(abandon)
         console.say(f"release {abandon} is abandoned, and counts as told: its file may have left the building")
+    if budget:
+        left = series.budget()
+        if json_path is not None:
+            write_json(left, json_path)
+        if json_path != "-":
+            click.echo(_table(left, _BUDGET) if left else "nobody was linked with anything yet")
+        return
     rows = series.history()
     if json_path is not None:
         write_json(rows, json_path)
     if json_path != "-":
-        click.echo(_table(rows) if rows else f"nothing was published yet with the vault {series.vault}")
+        click.echo(_table(rows, _COLUMNS) if rows else f"nothing was published yet with the vault {series.vault}")
     if folder is not None:
         wrong = series.check(folder)
         for line in wrong:
@@ -55,10 +80,10 @@ def command(config_path: str, json_path: str | None, abandon: int | None, folder
         console.say(f"all releases of this series in {folder} are those that the vault knows")
 
 
-def _table(rows: list[dict[str, object]]) -> str:
-    """Lay the releases out in columns."""
-    cells = [list(_COLUMNS.values()), *([_cell(key, row.get(key)) for key in _COLUMNS] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(_COLUMNS))]
+def _table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
+    """Lay rows out in columns."""
+    cells = [list(columns.values()), *([_cell(key, row.get(key)) for key in columns] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
     )
@@ -67,5 +92,7 @@ def _table(rows: list[dict[str, object]]) -> str:
 def _cell(key: str, value: object) -> str:
     if value is None:
         return "-"
-    text = f"{value:,}" if isinstance(value, int) else str(value)
+    if isinstance(value, list):
+        return " ".join(f"{part:,}" for part in value)
+    text = f"{value:,}" if isinstance(value, int) else f"{value:.3f}" if isinstance(value, float) else str(value)
     return text.removeprefix("sha256:")[:12] if key == "digest" else text

@@ -65,7 +65,7 @@ def command(
     levels = ", ".join(f"{key} = {value}" for key, value in manifest["achieved"].items())
     done = "would publish" if dry_run else "published" if published.how == "published" else "finished"
     left_out = {"suppressed": manifest["suppressed"], "withheld": manifest["withheld"]}
-    left_out |= {"counterfeits": manifest["counterfeits"]["total"]}
+    left_out |= {"dirty": manifest["dirty"], "counterfeits": manifest["counterfeits"]["total"]}
     more = "".join(f", {count:,} {what}" for what, count in left_out.items() if count or what == "suppressed")
     which = f"release {manifest['release']} as " if config.in_series else ""
     console.say(

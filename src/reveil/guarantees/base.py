@@ -85,18 +85,22 @@ class Prepared:
 class Adoption:
     """What a guarantee makes of a release from elsewhere: what goes into ledgers, and whom it cannot go on with.
 
-    ``unsafe_groups`` break the promise already, and so many persons are ``held_back`` from now on.
+    ``unsafe_groups`` break the promise already, and so many persons are ``held_back`` from now on. ``more`` are values
+    that the release shows and the snapshot does not have; they have the next codes.
     """
 
     entries: tuple[Entries, ...]
     unsafe_groups: int
     held_back: int
+    more: pl.Series | None = None
 
 
 class Guarantee(ABC):
     """A bound, with the parameters that the config gives it."""
 
     kind: ClassVar[str]
+    against: ClassVar[str] = "presence"  # what the adversary knows of people whom the bound is meant for
+    paths: ClassVar[tuple[str, ...]] = ()  # settings that are paths, which a config means relative to itself
     remembers: ClassVar[bool] = False  # whether a release depends on those before it, and needs a vault and persons
 
     @classmethod
@@ -173,6 +177,7 @@ class Guarantee(ABC):
         self,
         memory: Memory,  # noqa: ARG002
         snapshot: Snapshot,  # noqa: ARG002
+        release: Release,  # noqa: ARG002
         groups: CodeArray,  # noqa: ARG002
         several: BoolArray,  # noqa: ARG002
     ) -> Adoption | None:
@@ -181,6 +186,16 @@ class Guarantee(ABC):
         ``groups`` is the group in which each record was found, -1 for none; ``several``: it could be in others, too.
         """
         return None
+
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:  # noqa: ARG002
+        """Return what is left of whose budget for which values after so many releases, for the owner's eyes."""
+        raise ConfigError(
+            f"the guarantee {self.kind!r} spends no budget", hint='kind = "global" bounds what adds up over releases.'
+        )
+
+    def loose_rows(self, release: Release) -> int:  # noqa: ARG002
+        """Return how many rows of a release may show another value than the snapshot has, by the rule of the series."""
+        return 0
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:  # noqa: B027
         """Refuse a release, as it was written, that breaks the rule of the series beside what was told before.

@@ -10,11 +10,12 @@ import polars as pl
 
 from reveil.budgets.forecast import forecast
 from reveil.budgets.grouping import Rule
-from reveil.budgets.strategies import STRATEGIES, Geometric, Strategy
+from reveil.budgets.strategies import ROUNDING, STRATEGIES, Geometric, Strategy
+from reveil.budgets.survival import Pairs, updated
 from reveil.codes import encode
-from reveil.errors import ConfigError, VerificationError
+from reveil.errors import ConfigError, RefusedError, VerificationError
 from reveil.guarantees.assembly import check_names, describe_columns
-from reveil.guarantees.base import Guarantee, Memory, Prepared
+from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.global_release import (
     COHORTS,
     SURVIVAL,
@@ -24,6 +25,7 @@ from reveil.guarantees.global_release import (
     as_published,
     make_groups,
     publish_rows,
+    told_elsewhere,
     what_is_told,
 )
 from reveil.hierarchy import value_text
@@ -31,8 +33,11 @@ from reveil.manifest import make_manifest
 from reveil.models.base import exact_number, plain_number
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
+from reveil.notation import SUPPRESSED_VALUE
+from reveil.snapshot import canonical_text
 from reveil.statistics import GroupStats, Histogram
 from reveil.survival_rule import check_survival
+from reveil.vault.protocol import Entries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +49,8 @@ if TYPE_CHECKING:
     from reveil.release import Release
     from reveil.schema import Schema
     from reveil.snapshot import Snapshot
-    from reveil.vault.protocol import Ledger
+    from reveil.statistics import BoolArray, CodeArray
+    from reveil.vault.protocol import Book, Ledger
 
 EXHAUSTED = ("rest", "suppress", "withhold")
 _COUNTED = (
@@ -184,6 +190,11 @@ class GlobalGuarantee(Guarantee):
         return self.largest if self.largest is not None else Geometric.GROWTH * self.strategy.ratio(self.exact)
 
     @property
+    def against(self) -> str:  # type: ignore[override]  # a constant elsewhere
+        """What the adversary knows: who is there, unless a registration list hides it."""
+        return "presence" if self.population is None else "nothing"
+
+    @property
     def bound(self) -> float | None:
         """One l-th, in all the releases together."""
         return float(1 / self.exact)
@@ -285,8 +296,9 @@ class GlobalGuarantee(Guarantee):
         if manifest["suppressed"] or manifest["dirty"] or manifest["counterfeits"]["total"]:
             raise VerificationError("the manifest speaks of records that this guarantee has not")
 
-    def forecast(self, ledger: pl.DataFrame, texts: pl.Series, releases: int) -> list[dict[str, Any]]:
-        """Return, from all the rows of the ledger ``survival``, how much is left of whose budget for which values."""
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
+        """Return what is left of whose budget for which values; see :mod:`reveil.budgets.forecast`."""
+        texts, ledger = book.texts(schema.sensitive[0]), book.rows(SURVIVAL)
         return forecast(ledger, texts, self.strategy, self.exact, releases, self.most_rows, self.permanent)
 
     def terms(self, memory: Memory) -> Terms:
@@ -348,6 +360,46 @@ class GlobalGuarantee(Guarantee):
         return _Diluted(
             release, placement, codes, model, facts=facts, entries=entries, snapshot=published, absent=absent
         )
+
+    def adopted(
+        self,
+        memory: Memory,
+        snapshot: Snapshot,
+        release: Release,
+        groups: CodeArray,
+        several: BoolArray,
+    ) -> Adoption:
+        """Multiply what a release from elsewhere told into everybody's survival.
+
+        Whoever could be in several groups has nothing left for the values of the one that was taken, and rests.
+        """
+        if self.permanent:
+            raise RefusedError(
+                "a release from elsewhere cannot be adopted where values are permanent: its groups were not made to "
+                "stay together",
+                hint="Begin the series with a release of Reveil's own, or declare no value permanent.",
+            )
+        told, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], groups, several)
+        told = told.filter(~pl.Series(np.isin(told["value"].to_numpy(), memory.declared[: len(self.harmless)])))
+        fresh = Pairs.of(told)
+        both = updated(Pairs.of(memory.book.of_records(SURVIVAL)), fresh)
+        used = self.strategy.used_up(both.survival, both.links, self.exact, self.most_rows)
+        rows = {"record": both.record, "value": both.value, "links": both.links, "survival": both.survival}
+        broken = both.survival < float(1 - 1 / self.exact) * (1 - ROUNDING)
+        return Adoption(
+            (Entries(SURVIVAL, pl.DataFrame(rows)),),
+            len(np.unique(groups[both.record[broken]])),
+            len(np.unique(both.record[used])),
+            more,
+        )
+
+    def loose_rows(self, release: Release) -> int:
+        """Return how many rows are suppressed, or in a group that is published as it was first told."""
+        groups, values = release.group_values()
+        texts = canonical_text(values.to_series())
+        hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy() & (self.when_exhausted == "suppress")
+        lasting = np.unique(groups[texts.is_in(list(self.permanent)).fill_null(False).to_numpy()])
+        return int((hidden | np.isin(groups, lasting)).sum())
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
         """Check, from the published values, that nobody's bound is broken."""

@@ -253,3 +253,28 @@ def as_published(snapshot: Snapshot, now: Situation, memory: Memory) -> Snapshot
     if now.hidden.any():
         values = hide(values, now.hidden)
     return replace(snapshot, frame=snapshot.frame.with_columns(values))
+
+
+def told_elsewhere(
+    memory: Memory, release: Release, sensitive: str, groups: CodeArray, several: BoolArray
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Return what a release from elsewhere says of each record found in it, and values that nobody has today.
+
+    ``groups`` is the group of each record, -1 for none. Whoever could be in ``several`` survives nothing.
+    """
+    of_row, values = release.group_values()
+    texts = canonical_text(values[sensitive]).rename("text")
+    known = pl.DataFrame({"text": memory.texts.gather(memory.known).rename("text"), "value": memory.known})
+    rows = pl.DataFrame({"group": of_row.astype(np.int64), "text": texts})
+    more = texts.filter(~texts.is_in(known["text"].implode(), nulls_equal=True)).unique().sort()
+    first = len(memory.texts)
+    added = pl.DataFrame({"text": more, "value": np.arange(first, first + len(more), dtype=np.int32)})
+    every = pl.concat([known, added.cast(dict(known.schema))])  # type: ignore[arg-type]
+    counted = rows.group_by("group", "text").agg(count=pl.len()).join(every, on="text", nulls_equal=True)
+    shares = counted.with_columns(survival=1 - pl.col("count") / pl.col("count").sum().over("group"))
+    there = np.flatnonzero(groups >= 0)
+    persons = pl.DataFrame({"record": there, "group": groups[there].astype(np.int64), "several": several[there]})
+    told = persons.join(shares, on="group").with_columns(
+        survival=pl.when("several").then(0.0).otherwise(pl.col("survival")), links=pl.lit(1, pl.Int64)
+    )
+    return told.select("record", "value", "survival", "links").sort("record", "value"), more.rename(sensitive)

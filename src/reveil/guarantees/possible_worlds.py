@@ -23,7 +23,7 @@ from reveil.schema import Role
 from reveil.verification import group_statistics
 from reveil.worlds.buckets import largest_l
 from reveil.worlds.drawing import draw_worlds, sources_of
-from reveil.worlds.matching import matched
+from reveil.worlds.matching import better, matched
 from reveil.worlds.projection import projected
 from reveil.worlds_rule import Witness, check_worlds
 
@@ -272,14 +272,13 @@ class PossibleWorlds(Guarantee):
         self, snapshot: Snapshot, codes: Codes, tokens: Tokens, sources: Tokens, rng: np.random.Generator
     ) -> npt.NDArray[np.int32]:
         """Return whom each row covers in each world; the rows in an order drawn by dice."""
-        if self.project:
-            rows = projected(tokens)
-        else:
+        rows = projected(tokens)
+        if not self.project:
             names = snapshot.schema.names(Role.SENSITIVE, Role.PLAIN)
             kinds = np.zeros(codes.n, np.int32)
             if names:
                 kinds = snapshot.frame.select(pl.struct(names).rank("dense")).to_series().to_numpy().astype(np.int32)
-            rows = matched(codes, kinds[sources], self.p, rng)
+            rows = better(codes, kinds[sources], matched(codes, kinds[sources], self.p, rng), rows)
         return rows[:, shuffled(rng, np.arange(codes.n, dtype=np.int32))]
 
     def _release(self, snapshot: Snapshot, codes: Codes, rows: npt.NDArray[np.int32], truth: int) -> Release:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from reveil.cells_rule import check_cells
-from reveil.errors import ConfigError, VerificationError
+from reveil.errors import ConfigError, RefusedError, VerificationError
 from reveil.groupers.base import Grouper, check_plan
 from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.assembly import check_names, describe_columns, published_names
@@ -18,6 +18,7 @@ from reveil.guarantees.seen_again import seen_again
 from reveil.guarantees.static import Static
 from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
+from reveil.models.t_closeness import TCloseness
 from reveil.refining.absent import absent_of
 from reveil.refining.elsewhere import cut_of
 from reveil.refining.entries import Pieces, entries_of, table_entries
@@ -52,8 +53,8 @@ _CHANGES = (
     "only (tau-safety is for that)."
 )
 _DIRTY = (
-    "Some records may be of people who were not asked for or are no longer in the table, as they were last published "
-    "(the manifest counts them as dirty)."
+    "Some records may be of people who were not asked for or are no longer in the table (dirty), and records beside "
+    "them may show a sensitive value that has changed since (stale): as they were published last."
 )
 _FAKES = (
     "Nobody knows who is in the table: counterfeits stand in for people who left, and whoever knows that they left is "
@@ -74,9 +75,10 @@ class Refinement(Guarantee):
     (If: a union of valid sets is valid. Only if: each cell is itself an intersection of groups and differences of
     groups, which somebody who follows records can single out.) A release cuts cells into pieces, one for each group and
     one for those who are not published, and every piece must be valid or empty. Where one is not, others help: those
-    who are absent are published again as they were last told (*dirty* records), as few as are needed; or the whole
-    cell is held back, which is always possible. Groups lie inside cells, so what is told only ever gets finer. Cells
-    are born larger than they must be (``slack``), because they never grow and people leave.
+    who are absent are published again as they were last told (*dirty* records), as few as are needed, and then the
+    others of the cell, too (*stale* ones: a row that changes beside one that cannot would be told apart from it); or
+    the whole cell is held back, which is always possible. Groups lie inside cells, so what is told only ever gets
+    finer. Cells are born larger than they must be (``slack``), because they never grow and people leave.
 
     Guarantee: in every set of people that the releases tell apart, the model holds: for ``k``, at least k people; for
     ``l``, at least l (distinct) values, or none more often than 1/l (frequency), and so on; in every release.
@@ -86,9 +88,10 @@ class Refinement(Guarantee):
     values change (the global guarantee); related persons; other publishers' data; in the counted grade, somebody who
     asks why groups are as they are. With ``counterfeits``, somebody who knows who left. It does not hide who is in the
     table.
-    ``blind``: cuts and repairs depend on sizes and on the values of whole cells only. A release is then equally likely
-    for every way in which the values of a cell could belong to its members (all choices are the same), so whoever knows
-    this code believes no more than the shares of a cell say.
+    ``blind``: cuts and repairs depend on sizes and on the values of whole cells only, and values must not change. A
+    release is then equally likely for every way in which the values of a cell could belong to its members (all choices
+    are the same), so whoever knows this code believes no more than the shares of a cell say. Newcomers whose values
+    are in the way as a whole are never published.
     Source: Barbosa, Pinto, Gomes 2012 (BPG), mended.
     """
 
@@ -161,6 +164,8 @@ class Refinement(Guarantee):
                 column=schema.plain[0],
                 hint='Make it quasi, drop it (identifier), or set dirty = "never" without counterfeits.',
             )
+        if self.counterfeits and any(isinstance(part, TCloseness) for part in model.parts):
+            raise ConfigError("counterfeits change the table that t compares with", hint="Take t or counterfeits out.")
         check_names(schema, two_tables=False)
 
     def model_for(self, schema: Schema) -> Model:
@@ -234,10 +239,17 @@ class Refinement(Guarantee):
         rules = Rules(
             model, math.ceil(model.minimum_size * slack), self.dirty == "allow", self.counterfeits, self.blind
         )
-        made = make(snapshot, reading, rules, book, method, rng, codes)
+        if self.blind and model.tags.reads_values and (moved := int((reading.past.changed & ~reading.rests).sum())):
+            raise RefusedError(
+                f"{moved:,} persons have another sensitive value than they were published with, and blind = true is "
+                "for values that do not change",
+                hint="Whether a changed value can be published depends on it, and so would tell it. Mend the file, or "
+                "use kind = 'tau-safety' in a vault of its own into which every release so far is adopted first.",
+            )
+        made = make(snapshot, reading, rules, book, method, rng, memory.lasting, codes)
         names = published_names(snapshot, two_tables=False)
         apart = tuple(name for name in names if snapshot.schema[name].role is not Role.QUASI)
-        rows = made.rows(reading, book, apart, rng)
+        rows = made.rows(book, apart, rng)
         release = made.release(rows, names, snapshot.native)
         guarantee, claim, assumes = self.promise(method)
         withheld = snapshot.frame.height - int((made.cut.group >= 0).sum())
@@ -258,30 +270,40 @@ class Refinement(Guarantee):
                 counterfeits=rows.counterfeits(),
             )
         )
+        # People asked for who are shown as they were told last, changed or not: how many did change would tell.
+        release.manifest["stale"] = int(made.decided.frozen.sum())
         release.manifest["achieved"] = _achieved(release, whole, known, model, rows.record)
         return Prepared(
             release,
             rows.record,
             known,
             model,
-            entries=self._entries(reading, made, rows, memory),
-            facts={"dirty": made.extras.dirty, "slack": round(float(slack), 3)},
+            entries=self._entries(made, rows, memory),
+            facts={"stale": int(made.decided.frozen.sum()), "slack": round(float(slack), 3)},
             snapshot=whole,
             dirty=made.decided.absent.person[made.decided.beside],
         )
 
-    def _entries(self, reading: Reading, made: Made, rows: Rows, memory: Memory) -> tuple[Entries, ...]:
+    def _entries(self, made: Made, rows: Rows, memory: Memory) -> tuple[Entries, ...]:
         """Return what the vault has to remember."""
-        found = list(entries_of(reading, made.cut, made.decided.absent))
+        reading, cut = made.reading, made.remembered
+        found = list(entries_of(reading, cut, made.decided.absent))
         found += _tables(reading, rows.values, memory)
         if self.counterfeits:
-            numbers = Pieces.of(reading, made.cut, made.decided.absent).number
+            numbers = Pieces.of(reading, cut, made.decided.absent).number
             more = made.extras.quasi
             lasting = {name: np.concatenate([memory.lasting[name], codes]) for name, codes in more.items()}
             found.append(box_entries(made.codes, made.partition, lasting, numbers, memory.book))
         return tuple(found)
 
-    def adopted(self, memory: Memory, snapshot: Snapshot, groups: CodeArray, several: BoolArray) -> Adoption:
+    def adopted(
+        self,
+        memory: Memory,
+        snapshot: Snapshot,
+        release: Release,  # noqa: ARG002
+        groups: CodeArray,
+        several: BoolArray,
+    ) -> Adoption:
         """Take the groups of a release from elsewhere as cuts: what they told apart stays apart."""
         model = self.model_for(snapshot.schema)
         reading = _read(snapshot, model, memory)
@@ -291,6 +313,10 @@ class Refinement(Guarantee):
         there = np.flatnonzero(cut.group >= 0)
         found += _tables(reading, snapshot.frame[there], memory)
         return Adoption(tuple(found), unsafe, held_back)
+
+    def loose_rows(self, release: Release) -> int:
+        """Return how many rows may show the value that was told last."""
+        return int(release.manifest.get("stale", 0))
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
         """Check, from the published values, that every piece of every cell is valid."""

@@ -47,6 +47,7 @@ class SignatureGuarantee(Guarantee):
     """A guarantee in which every group has a signature that its persons keep."""
 
     remembers = True
+    against = "events"
     last_only: ClassVar[bool] = False  # whether only a person's last signature is remembered
     m: int
 

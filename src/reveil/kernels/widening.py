@@ -111,3 +111,38 @@ def costs(
                     width += steps[a, 1]
                 out[i, j] += min(width, 1.0)
     return out
+
+
+@kernel
+def widths_of(points, members, kinds, nulls, offsets, positions, steps, level_offsets, levels, nodes, widths):
+    """Return how wide the box of each row is, over all attributes; ``members`` are the records inside, row by row."""
+    n = members.shape[0]
+    out = np.zeros(n)
+    lo, hi, null = boxes(points[members[:, 0]], nulls)
+    for m in range(1, members.shape[1]):
+        widen(points, members[:, m], nulls, lo, hi, null)
+    row, last = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    for i in range(n):
+        row[0] = i
+        last[0] = members[i, 0]
+        full = costs(
+            points,
+            lo,
+            hi,
+            null,
+            members,
+            members.shape[1],
+            row,
+            last,
+            kinds,
+            nulls,
+            offsets,
+            positions,
+            steps,
+            level_offsets,
+            levels,
+            nodes,
+            widths,
+        )
+        out[i] = full[0, 0]
+    return out

@@ -93,7 +93,7 @@ def helpers(judge: Judge, present: BoolArray, wanting: BoolArray, absent: Absent
     cell = absent.cell[order]
     first = np.searchsorted(cell, cell)  # where the candidates of the same cell begin
     turn = np.arange(len(order)) - first
-    least = judge.model.minimum_size
+    least = min(judge.model.minimum_size, int(past.sizes.max(initial=0)) + 1)
     number = np.maximum(least - here, 1)
     most = np.minimum(here, past.sizes - here - least)
     chosen = np.zeros(absent.size, np.bool_)
@@ -126,4 +126,4 @@ def _both_valid(
         mine = said.histogram(present).merge(more)
         beside.append(mine)
         left.append(said.counts.less(mine))
-    return judge.of_members(here + taken, beside) & judge.of_members(past.sizes - here - taken, left, absent=True)
+    return judge.of_members(here + taken, beside) & judge.of_members(past.sizes - here - taken, left)

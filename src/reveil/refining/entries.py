@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,6 +117,8 @@ def entries_of(reading: Reading, cut: Cut, absent: Absent) -> tuple[Entries, ...
     counts, told = [], []
     for said, word, theirs in zip(past.said, reading.words, absent.told, strict=True):
         shown = _Shown.of(said, cut, absent, theirs)
+        if word.attribute.name in reading.tables:  # each release is judged beside a table of its own
+            shown = replace(shown, new=np.ones_like(shown.new))
         counts.append(_counts(said, word, past, pieces, cut, shown, torn))
         told.append(_told(word, published & ((past.cell < 0) | said.changed), release))
     gone = reading.counts.filter(np.isin(reading.counts["cell"].to_numpy(), past.numbers[torn]))

@@ -39,8 +39,10 @@ class Extras:
     dirty: int
 
 
-def extras_of(decided: Decided, reading: Reading, book: Book, names: tuple[str, ...]) -> Extras:
-    """Return the rows that a decision needs beside the records."""
+def extras_of(
+    decided: Decided, reading: Reading, book: Book, names: tuple[str, ...], lasting: Mapping[str, CodeArray]
+) -> Extras:
+    """Return the rows that a decision needs beside the records, whose lasting codes are given."""
     absent = decided.absent
     chosen = np.concatenate([np.flatnonzero(decided.beside), np.flatnonzero(decided.shapes)])
     cell = absent.cell[chosen]
@@ -48,14 +50,18 @@ def extras_of(decided: Decided, reading: Reading, book: Book, names: tuple[str, 
     placed = np.bincount(absent.cell[decided.shapes], minlength=len(decided.stand_ins))
     erased = np.flatnonzero(decided.stand_ins > placed)
     if len(erased):
-        more, codes = _last_boxes(book, reading, erased, names)
+        there = np.flatnonzero((reading.past.cell >= 0) & ~reading.rests)
+        lenders = {name: np.full(reading.past.n_cells, -1, np.int32) for name in names}
+        for name in names:
+            lenders[name][reading.past.cell[there]] = lasting[name][there]
+        more, codes = _last_boxes(book, reading, erased, names, lenders)
         cell = np.concatenate([cell, more])
         quasi = {name: np.concatenate([quasi[name], codes[name]]) for name in names}
     return Extras(cell.astype(np.int32), quasi, int(decided.beside.sum()))
 
 
 def _last_boxes(
-    book: Book, reading: Reading, cells: IntArray, names: tuple[str, ...]
+    book: Book, reading: Reading, cells: IntArray, names: tuple[str, ...], lenders: Mapping[str, CodeArray]
 ) -> tuple[CodeArray, dict[str, CodeArray]]:
     """Return rows that span the box that was told last of each cell."""
     numbers = reading.past.numbers[cells]
@@ -68,17 +74,21 @@ def _last_boxes(
     turn = np.arange(len(cell)) - np.repeat(np.cumsum(many) - many, many)
     codes = {}
     for name, own in zip(names, per, strict=True):
-        mine = rows.filter(pl.col("attribute") == book.number(name))["code"].to_numpy()
+        mine = np.append(rows.filter(pl.col("attribute") == book.number(name))["code"].to_numpy(), -1)
         first = np.cumsum(own) - own
-        codes[name] = mine[first[cell] + turn % np.maximum(own, 1)[cell]] if len(mine) else np.full(len(cell), -1)
+        found = mine[np.where(own[cell] > 0, first[cell] + turn % np.maximum(own, 1)[cell], -1)]
+        # A column that the last release did not have widens nothing: the value of somebody who is there will do.
+        codes[name] = np.where(found >= 0, found, lenders[name][cells[cell]]).astype(np.int32)
     return cells[cell].astype(np.int32), codes
 
 
-def extended(snapshot: Snapshot, extras: Extras, decided: Decided, reading: Reading, book: Book) -> Snapshot:
-    """Return the snapshot with the extra rows behind its own."""
+def extended(
+    snapshot: Snapshot, extras: Extras, decided: Decided, reading: Reading, before: Reading, book: Book
+) -> Snapshot:
+    """Return the snapshot as it is published: frozen values as they were told, and the extra rows behind its own."""
+    schema, frame = snapshot.schema, _as_told(snapshot.frame, reading, before, book)
     if not len(extras.cell):
-        return snapshot
-    schema, frame = snapshot.schema, snapshot.frame
+        return snapshot if frame is snapshot.frame else replace(snapshot, frame=frame)
     words = {word.attribute.name: (word, at) for at, word in enumerate(reading.words)}
     chosen = np.flatnonzero(decided.beside)
     columns = []
@@ -97,8 +107,21 @@ def extended(snapshot: Snapshot, extras: Extras, decided: Decided, reading: Read
     return replace(snapshot, frame=pl.concat([frame, pl.DataFrame(columns)]))
 
 
+def _as_told(frame: pl.DataFrame, reading: Reading, before: Reading, book: Book) -> pl.DataFrame:
+    """Return the table with the values that are published."""
+    for now, word in zip(before.words, reading.words, strict=True):
+        name = word.attribute.name
+        moved = np.flatnonzero(now.attribute.codes != word.attribute.codes)
+        if len(moved):
+            told = decoded(book, name, word.lasting[word.attribute.codes[moved]], frame.schema[name])
+            frame = frame.with_columns(frame[name].scatter(moved, told))
+    return frame
+
+
 def decoded(book: Book, name: str, codes: CodeArray, dtype: pl.DataType) -> pl.Series:
     """Return what lasting codes stand for, as values of the column's type."""
+    if codes.min(initial=0) < 0:
+        raise ValueError("a value is not known")
     texts = book.texts(name).gather(codes)
     return (texts if dtype == pl.String else parsed(texts, dtype)).alias(name)
 

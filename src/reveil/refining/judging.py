@@ -33,28 +33,28 @@ class Judge:
     blind: bool = False
     tables: Mapping[str, Mapping[int, IntArray]] = field(default_factory=dict)
 
-    def of_records(self, chosen: BoolArray) -> BoolArray:
-        """Return, for each cell, whether the chosen records in it are a valid piece or none."""
-        return self._valid(self.past.count(chosen), [said.histogram(chosen) for said in self.past.said])
+    def of_records(self, chosen: BoolArray, *, today: bool = True) -> BoolArray:
+        """Return, for each cell, whether the chosen records in it are a valid piece or none.
 
-    def without(self, chosen: BoolArray, *, absent: bool = False) -> BoolArray:
-        """Return, for each cell, whether its members without the chosen records are a valid piece or none.
-
-        ``absent``: they are not published today, so that today's table does not matter.
+        With what was told of them in every release, and with ``today``'s values.
         """
+        own = [said.histogram(chosen) for said in self.past.said]
+        return self._valid(self.past.count(chosen), own, today=today)
+
+    def without(self, chosen: BoolArray) -> BoolArray:
+        """Return, for each cell, whether its members without the chosen records are a valid piece or none, as told."""
         sizes = self.past.sizes - self.past.count(chosen)
-        left = [said.counts.less(said.histogram(chosen)) for said in self.past.said]
-        return self._valid(sizes, left, today=not absent)
+        return self._valid(sizes, [said.counts.less(said.histogram(chosen)) for said in self.past.said], today=False)
 
     def whole(self) -> BoolArray:
-        """Return whether each cell is valid, with the values that its members have today."""
-        return self._valid(self.past.sizes, [said.counts for said in self.past.said])
+        """Return whether each cell is valid as told."""
+        return self._valid(self.past.sizes, [said.counts for said in self.past.said], today=False)
 
-    def of_members(self, sizes: IntArray, histograms: list[Histogram], *, absent: bool = False) -> BoolArray:
-        """Return whether pieces are valid that are given by their size per cell and histograms per version."""
-        return self._valid(sizes, histograms, today=not absent)
+    def of_members(self, sizes: IntArray, histograms: list[Histogram]) -> BoolArray:
+        """Return whether pieces are valid as told that are given by their size per cell and histograms per version."""
+        return self._valid(sizes, histograms, today=False)
 
-    def _valid(self, sizes: IntArray, histograms: list[Histogram], *, today: bool = True) -> BoolArray:
+    def _valid(self, sizes: IntArray, histograms: list[Histogram], *, today: bool) -> BoolArray:
         valid = np.ones(self.past.n_cells, np.bool_)
         for part in self.model.parts:
             if not isinstance(part, ValueModel):
@@ -70,8 +70,8 @@ class Judge:
         for part in self.model.parts:
             if not isinstance(part, ValueModel) or part.attribute not in (None, said.name):
                 continue
-            if isinstance(part, TCloseness):
-                for release in np.unique(said.release if today else said.release[said.release != said.today]):
+            if isinstance(part, TCloseness):  # today's table is not known before everything is decided
+                for release in np.unique(said.release[said.release != said.today]):
                     at = said.release == release
                     valid[at] &= part.verdict(self._stats(said, sizes, own, at, int(release)))
                 continue
@@ -82,7 +82,7 @@ class Judge:
                 valid &= part.surely(sizes, cells) | ((sizes == cells.sizes) & part.verdict(cells))
             else:
                 valid &= part.verdict(self._stats(said, sizes, own, every, None))
-        return valid
+        return valid | (said.release == said.today) if not today else valid
 
     def _stats(self, said: Said, sizes: IntArray, own: Histogram, at: BoolArray, release: int | None) -> GroupStats:
         attribute = said.attribute

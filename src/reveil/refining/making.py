@@ -19,6 +19,8 @@ from reveil.release import Release, compact
 from reveil.statistics import GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reveil.groupers.base import Grouper
     from reveil.refining.reading import Reading
     from reveil.snapshot import Snapshot
@@ -47,10 +49,12 @@ class Made:
     """Everything that was decided about a release.
 
     ``snapshot`` and ``codes`` have the records asked for, then the dirty ones, then rows that only widen boxes.
-    ``cut`` says who is in which group of ``partition``.
+    ``cut`` says who is in which group of ``partition``, and ``reading`` what was told, with the values of today as
+    they are published: frozen ones as they were told last.
     """
 
     asked: int
+    reading: Reading
     snapshot: Snapshot
     codes: Codes
     partition: Partition
@@ -59,11 +63,19 @@ class Made:
     decided: Decided
 
     @property
+    def remembered(self) -> Cut:
+        """The cut that the vault has to know: people who are lost are a cell, too."""
+        if not self.decided.lost.any():
+            return self.cut
+        group = np.where(self.decided.lost, self.cut.n_groups, self.cut.group).astype(np.int32)
+        return replace(self.cut, group=group, stand_ins=np.append(self.cut.stand_ins, 0))
+
+    @property
     def told(self) -> int:
         """How many records of the snapshot can be published: those asked for, and the dirty ones."""
         return self.asked + self.extras.dirty
 
-    def rows(self, reading: Reading, book: Book, names: tuple[str, ...], rng: np.random.Generator) -> Rows:
+    def rows(self, book: Book, names: tuple[str, ...], rng: np.random.Generator) -> Rows:
         """Put the rows in an order that says nothing, with the values of the named columns."""
         labels = self.partition.labels[: self.told]
         real = np.flatnonzero(labels >= 0).astype(np.int32)
@@ -72,20 +84,20 @@ class Made:
         record = np.concatenate([real, np.full(len(fakes), -1, np.int32)])
         values = self.snapshot.frame.select(names).select(pl.all().gather(real))
         if len(fakes):
-            values = pl.concat([values, self._stand_ins(reading, book, names, fakes, rng)])
+            values = pl.concat([values, self._stand_ins(book, names, fakes, rng)])
         order = shuffled(rng, np.arange(len(group), dtype=np.int32))
         number = (rng.permutation(self.cut.n_groups) + 1).astype(np.int32)
         published = pl.DataFrame([compact(values[name].gather(order)) for name in names])
         return Rows(group[order], record[order], published, number)
 
     def _stand_ins(
-        self, reading: Reading, book: Book, names: tuple[str, ...], fakes: CodeArray, rng: np.random.Generator
+        self, book: Book, names: tuple[str, ...], fakes: CodeArray, rng: np.random.Generator
     ) -> pl.DataFrame:
         """Return the values of counterfeits: those that the absent of the cell were told with, in any order.
 
         So the group shows what the cell has shown before, and nobody learns anything new.
         """
-        past = reading.past
+        reading, past = self.reading, self.reading.past
         labels = self.partition.labels[: self.asked]
         real = np.flatnonzero(labels >= 0)
         cell_of = np.full(self.cut.n_groups, -1, np.int32)
@@ -127,11 +139,12 @@ class Made:
 
 def make(
     snapshot: Snapshot,
-    reading: Reading,
+    before: Reading,
     rules: Rules,
     book: Book,
     method: Grouper,
     rng: np.random.Generator,
+    lasting: Mapping[str, CodeArray],
     codes: Codes | None,
 ) -> Made:
     """Decide about every cell and group those who are published.
@@ -140,22 +153,19 @@ def make(
     whoever is in a group that fails is held back as well, until nothing changes. It ends, because holding everybody
     back is always possible.
     """
-    held = np.zeros(reading.past.n_cells, np.bool_)
+    held = np.zeros(before.past.n_cells, np.bool_)
     waiting = np.zeros(snapshot.frame.height, np.bool_)
-    own = codes
     while True:
-        decided = decide(reading, rules, book, snapshot.schema.quasi, rng, held, waiting)
-        extras = extras_of(decided, reading, book, snapshot.schema.quasi)
+        decided = decide(before, rules, book, snapshot.schema.quasi, rng, held, waiting)
+        reading = before.frozen(decided.frozen)
+        extras = extras_of(decided, reading, book, snapshot.schema.quasi, lasting)
         if not decided.published(reading.past, ~reading.rests).any():
             raise InfeasibleError(
                 "nobody can be published: every set of people that would be told apart is too small or too uniform",
                 hint="Ask for less (k, l, t), for more people at once, or allow dirty records.",
             )
-        if len(extras.cell) or own is None:
-            whole = extended(snapshot, extras, decided, reading, book)
-            coded = encode(whole)
-        else:
-            whole, coded = snapshot, own
+        whole = extended(snapshot, extras, decided, reading, before, book)
+        coded = encode(whole) if whole is not snapshot or codes is None else codes
         partition = grouped(reading, decided, rules, coded, extras.cell, method, rng)
         made = _cut(snapshot.frame.height, whole, coded, partition, extras, decided, reading)
         if not reading.tables:
@@ -164,9 +174,9 @@ def make(
         if not bad.any():
             return made
         failed = np.append(bad, False)[made.cut.group]
-        cells = reading.past.cell[failed]
+        cells = before.past.cell[failed]
         held[cells[cells >= 0]] = True
-        waiting |= failed & (reading.past.cell < 0)
+        waiting |= failed & (before.past.cell < 0)
 
 
 def _cut(
@@ -188,7 +198,7 @@ def _cut(
     whole = np.flatnonzero(np.append(decided.stand_ins, 0)[cell] > 0)  # a cell with counterfeits is one group
     stand_ins[whole] = decided.stand_ins[cell[whole]]
     cut = Cut(labels[:asked], beside, stand_ins)
-    return Made(asked, snapshot, codes, partition, cut, extras, decided)
+    return Made(asked, reading, snapshot, codes, partition, cut, extras, decided)
 
 
 def _failing(made: Made, rules: Rules) -> BoolArray:

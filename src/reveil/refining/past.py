@@ -11,7 +11,7 @@ changed. In the version of today, who is absent has the value that was told last
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -104,6 +104,29 @@ class Said:
         """
         unit, version = expanded(np.arange(len(cell)), cell, self.indptr)
         return unit, version, told.at(unit, self.release[version])
+
+    def frozen(self, chosen: BoolArray) -> Said:
+        """Return the same with some of the records as they were told last, whatever they are today."""
+        moved = np.flatnonzero(chosen & self.changed)
+        if not len(moved):
+            return self
+        last = self.told.at(moved, np.full(len(moved), self.today, np.int64))
+        codes, changed, value = self.attribute.codes.copy(), self.changed.copy(), self.value.copy()
+        cell_of = np.full(len(codes), -1, np.int32)
+        cell_of[self.record] = self.cell[self.version]
+        at = self.indptr[cell_of[moved] + 1] - 1  # today's version is the last one of a cell
+        now = Histogram.of(at, codes[moved], len(self.cell), self.attribute.domain)
+        then = Histogram.of(at, last, len(self.cell), self.attribute.domain)
+        codes[moved], changed[moved] = last, False
+        today = self.release[self.version] == self.today
+        value[today] = codes[self.record[today]]
+        return replace(
+            self,
+            attribute=replace(self.attribute, codes=codes),
+            counts=self.counts.less(now).merge(then),
+            value=value,
+            changed=changed,
+        )
 
     def histogram(self, chosen: BoolArray) -> Histogram:
         """Return, version by version, what those of the chosen records have who are in the cell."""

@@ -41,13 +41,16 @@ class Rules:
 class Decided:
     """What becomes of the touched cells and of those who are new.
 
-    ``fate`` is that of each cell, ``fresh`` are the records of people who were never published and now are.
+    ``fate`` is that of each cell, ``fresh`` are the records of people who were never published and now are, and
+    ``lost`` those of people who are held back together, for good. ``frozen`` are published as they were told last.
     ``absent`` are the absent members of cells that need them: ``beside`` who of them is published, ``shapes`` whose
     place a counterfeit takes, and ``stand_ins`` how many counterfeits each cell gets.
     """
 
     fate: CodeArray = field(repr=False)
     fresh: BoolArray = field(repr=False)
+    lost: BoolArray = field(repr=False)
+    frozen: BoolArray = field(repr=False)
     absent: Absent
     beside: BoolArray = field(repr=False)
     shapes: BoolArray = field(repr=False)
@@ -75,13 +78,14 @@ def decide(
     past = reading.past
     present = ~reading.rests
     judge = Judge(rules.model, past, rules.blind, reading.tables)
-    fates = first_fates(judge, present)
-    fate, wanting = fates.fate, fates.wanting
+    fate, wanting = first_fates(judge, present)
+    if not rules.dirty:
+        fate[fate == Fate.STALE] = Fate.HELD_BACK
     fate[held], wanting = Fate.HELD_BACK, wanting & ~held
     here = past.count(present)
     missing = past.sizes - here
     whole = (fate == Fate.ALL) & (missing > 0)
-    some = wanting & (fate != Fate.CLEAN) & rules.dirty
+    some = wanting & rules.dirty
     absent = absent_of(book, reading, np.flatnonzero(whole | some), quasi)
     # Whom dice put first: their order says nothing.
     chosen = helpers(judge, present, some, absent, rng.permutation(absent.size))
@@ -96,12 +100,27 @@ def decide(
         lacking = np.zeros_like(lacking)
     published = fate == Fate.ALL
     shapes = ~able & absent.able & published[absent.cell]
-    fresh = (past.cell < 0) & present & ~waiting
-    if not _valid_together(rules.model, reading, fresh):
-        fresh = np.zeros_like(fresh)
-    return Decided(
-        fate, fresh, absent, (able & published[absent.cell]) | chosen, shapes, np.where(published, lacking, 0)
-    )
+    fresh, lost = _newcomers(reading, rules, (past.cell < 0) & present & ~waiting)
+    as_told = np.append(fate > Fate.CLEAN, False)
+    frozen = present & (past.cell >= 0) & as_told[past.cell]
+    beside = (able & published[absent.cell]) | chosen
+    return Decided(fate, fresh, lost, frozen, absent, beside, shapes, np.where(published, lacking, 0))
+
+
+def _newcomers(reading: Reading, rules: Rules, fresh: BoolArray) -> tuple[BoolArray, BoolArray]:
+    """Return who of the people who are new is published, and who is lost.
+
+    If they are too few, they wait for others. If their values are in the way they wait, too; but blindly that would
+    tell: with whom they are published later would say why they had to wait. So then they are a cell that is never
+    published, and to make that rare, they wait until they are enough for a cell with slack.
+    """
+    nobody = np.zeros_like(fresh)
+    if not rules.blind:
+        return (fresh if _valid_together(rules.model, reading, fresh) else nobody), nobody
+    enough = rules.least if reading.next_cell > 0 else rules.model.minimum_size
+    if int(fresh.sum()) < enough:
+        return nobody, nobody
+    return (fresh, nobody) if _valid_together(rules.model, reading, fresh) else (nobody, fresh)
 
 
 def _valid_together(model: Model, reading: Reading, fresh: BoolArray) -> bool:

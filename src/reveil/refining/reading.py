@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,6 +52,14 @@ class Reading:
     stayed: IntArray = field(repr=False)
     next_cell: int
     counts: pl.DataFrame = field(repr=False)  # the rows of COUNTS that are about these cells, as they were read
+
+    def frozen(self, chosen: BoolArray) -> Reading:
+        """Return the same with some of the records as they were told last."""
+        if not (chosen & self.past.changed).any():
+            return self
+        said = tuple(own.frozen(chosen) for own in self.past.said)
+        words = tuple(replace(word, attribute=own.attribute) for word, own in zip(self.words, said, strict=True))
+        return replace(self, past=replace(self.past, said=said), words=words)
 
 
 def read(

@@ -2,24 +2,26 @@
 
 For a cell of which some members are asked for (*present*) and others are not (*absent*), in this order:
 
-1. the present are a valid piece, and so are the absent or there are none: the present are published;
-2. the absent are valid but the present too few: some of the absent are published beside them (*dirty* records: real
-   people, with the record that was last told), as few as make both pieces valid;
-3. all the absent are published beside the present;
-4. counterfeits stand in for those of the absent who may not be published;
-5. the whole cell is held back: all of it is absent, in one piece, and valid.
+1. the present are a valid piece, with what was told of them and with the values of today, and the absent are valid or
+   there are none: the present are published;
+2. only the values of today are in the way: the present are published as they were told last;
+3. the absent are valid but the present too few: some of the absent are published beside them (*dirty* records: real
+   people, with the values that were last told), as few as make both pieces valid;
+4. all the absent are published beside the present;
+5. counterfeits stand in for those of the absent who may not be published;
+6. the whole cell is held back: all of it is absent, in one piece, and valid.
 
-2 to 4 only where the present are not outnumbered. Classes never join pieces of different cells (a finer class tells
+3 to 5 only where the present are not outnumbered. Classes never join pieces of different cells (a finer class tells
 more, and every piece must be valid anyway), so no decision about a cell changes another's.
 
-Dirty records do not change, and who left is known to be one of the rows that did not. So where rows of the cell did
-change, those that did not must be a valid piece; and the others too, where there are exactly as many unchanged rows as
-dirty ones.
+Whoever knows who left knows that their record did not change. If rows beside it did, the others would be told apart
+from it, and over several releases the patterns of changes would add up. So where somebody is published who was not
+asked for, *nobody* of the cell changes: all are shown as they were told last. Then a permutation of the members of a
+cell changes nothing that anybody can see or know of who was in the table when.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -34,36 +36,27 @@ class Fate(IntEnum):
     """What becomes of a cell."""
 
     HELD_BACK = 0
-    CLEAN = 1  # the present only
-    SOME = 2  # the present and some of the absent
-    ALL = 3  # all members
+    CLEAN = 1  # the present, as they are
+    STALE = 2  # the present, as they were told
+    SOME = 3  # the present and some of the absent, as they were told
+    ALL = 4  # all members, as they were told
 
 
-@dataclass(frozen=True)
-class Fates:
-    """One fate for each touched cell, and whether that of a whole cell needs counterfeits."""
+def first_fates(judge: Judge, present: BoolArray) -> tuple[CodeArray, BoolArray]:
+    """Decide what can be decided by sizes and histograms, and say which cells some of the absent might help.
 
-    fate: CodeArray = field(repr=False)
-    wanting: BoolArray = field(repr=False)  # cells that could be published if some of the absent were
-
-
-def first_fates(judge: Judge, present: BoolArray) -> Fates:
-    """Decide what can be decided by sizes and histograms: who is published alone, whole, or perhaps with some."""
+    Their fate is the one without such help.
+    """
     past = judge.past
     here = past.count(present)
     absent = past.sizes - here
     asked = here > 0
-    alone, rest = judge.of_records(present), judge.without(present, absent=True)
-    clean = asked & alone & rest
-    # Rows that did not change are the absent and the present who did not; the others are the present who did.
-    changed = past.changed & present
-    moved = past.count(changed)
-    still = past.sizes - moved
-    whole = judge.whole() & ((moved == 0) | (judge.without(changed) & ((still != absent) | judge.of_records(changed))))
-    few = absent <= here
-    everybody = asked & ~clean & whole & few
-    wanting = asked & ~clean & ~alone & rest & (absent > 0) & (moved == 0)
+    told, rest = judge.of_records(present, today=False), judge.without(present)
+    alone = asked & told & rest
+    clean = alone & judge.of_records(present)
+    everybody = asked & ~alone & judge.whole() & (absent <= here)
     fate = np.full(past.n_cells, Fate.HELD_BACK, np.int32)
     fate[everybody] = Fate.ALL
+    fate[alone] = Fate.STALE
     fate[clean] = Fate.CLEAN
-    return Fates(fate, wanting)
+    return fate, asked & ~told & rest & (absent > 0)

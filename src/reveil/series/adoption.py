@@ -119,9 +119,10 @@ def adopt(
             hint="The snapshot must be the table that the release was made of.",
         )
     there = placed.groups >= 0
-    own_books = guarantee.adopted(telling.memory, job.snapshot, placed.groups, placed.several)
+    own_books = guarantee.adopted(telling.memory, job.snapshot, release, placed.groups, placed.several)
     if own_books is not None:
-        _record(vault, telling, release, settings, path, told=None, entries=own_books.entries, replaces=False)
+        entries, more = own_books.entries, own_books.more
+        _record(vault, telling, release, settings, path, told=None, entries=entries, replaces=False, more=more)
         return Adopted(
             release=telling.memory.release,
             persons=int(there.sum()),

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.series.lasting import texts_of
+from reveil.series.lasting import Lasting, texts_of
 
 if TYPE_CHECKING:
-    from reveil.series.lasting import Lasting
     from reveil.vault import Recall, Vault
     from reveil.vault.protocol import CodeArray, IntArray, Ledger
 
@@ -24,6 +23,12 @@ class VaultBook:
         self._record = np.full(int(recall.person.max(initial=-1)) + 2, -1, np.int32)
         self._record[self._persons] = np.flatnonzero(recall.person >= 0)
         self._read: dict[str, pl.DataFrame] = {}
+
+    @classmethod
+    def of_nobody(cls, vault: Vault) -> VaultBook:
+        """Return the book of no snapshot: all that is written, and whom it is about by number only."""
+        none = np.zeros(0, np.int64)
+        return cls(vault, vault.recall(none, none), Lasting({}, {}), tuple(vault.attributes()))
 
     def of_records(self, ledger: Ledger) -> pl.DataFrame:
         """Return the rows of the persons of the snapshot: ``record`` and the columns, ascending by record and keys."""

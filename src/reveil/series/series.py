@@ -23,6 +23,7 @@ from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, described, same_making
 from reveil.series.alone import alone
 from reveil.series.backups import check_folder, refuse_if_behind
+from reveil.series.book import VaultBook
 from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
 from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
@@ -299,6 +300,11 @@ class Series:
             return []
         with self._opened() as vault:
             return [line(row) for row in vault.releases()]
+
+    def budget(self) -> list[dict[str, Any]]:
+        """Return what is left of whose budget for which values, under a guarantee that spends one. For the owner."""
+        with self._opened() as vault:
+            return self.guarantee.budget(VaultBook.of_nobody(vault), self.schema, vault.head())
 
     def abandon(self, release: int) -> None:
         """Give a pending release up. It counts as told: the file may have left the building."""

@@ -92,12 +92,17 @@ def _check_boxes(release: Release, groups: Groups) -> None:
 
 
 def published_values(
-    release: Release, snapshot: Snapshot, codes: Codes, placement: npt.NDArray[np.integer] | None
+    release: Release,
+    snapshot: Snapshot,
+    codes: Codes,
+    placement: npt.NDArray[np.integer] | None,
+    *,
+    loose: bool = False,
 ) -> dict[str, SensitiveAttribute]:
     """Return the code of each published sensitive value, and what the codes stand for."""
     published = release.group_values()[1]
     fakes = release.manifest["counterfeits"]["total"] > 0
-    foreign = fakes or (placement is None and release.manifest["dirty"] > 0)
+    foreign = fakes or loose or (placement is None and release.manifest["dirty"] > 0)
     whole = None if release.batch is not None or fakes else placement
     found = {}
     for attribute in codes.sensitive:

@@ -63,16 +63,25 @@ def _space(release: Release, codes: Codes, admitted: Mapping[str, Admitted]) -> 
 
 
 def check_assignment(
-    release: Release, snapshot: Snapshot, codes: Codes, admitted: Mapping[str, Admitted], groups: Groups
+    release: Release,
+    snapshot: Snapshot,
+    codes: Codes,
+    admitted: Mapping[str, Admitted],
+    groups: Groups,
+    *,
+    loose: int = 0,
 ) -> None:
-    """Search an assignment of all published rows but counterfeits and dirty ones to records; any will do. Exact."""
+    """Search an assignment of all published rows but counterfeits and dirty ones to records; any will do. Exact.
+
+    ``loose`` rows need not have the values of a record; then it is exact for the others.
+    """
     record_values, row_values = _joint_values(snapshot, release)
     space = _space(release, codes, admitted)
     if release.groups is None:
         given = Candidates(space.points, record_values, space.lo, space.hi, release.classes, row_values, space.exact)
     else:
         given = _by_group(release, space, record_values, row_values, groups)
-    if not assignable(replace(given, empty=release.manifest["dirty"])):
+    if not assignable(replace(given, empty=release.manifest["dirty"] + loose)):
         raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
 
 

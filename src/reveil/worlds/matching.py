@@ -5,7 +5,8 @@ row's values in that world, and its box is widened to cover that person: the rel
 world, too (theorem 4.3 of the source). The matching decides how much is lost. Among the rows and persons with equal
 values both sides are halved alike, again and again, until at most p are left, and in each such run the matching that
 loses least is found exactly. Then the pairs are regrouped along a space-filling curve, and each run of at most p pairs
-is matched exactly again, which can only lose less.
+is matched exactly again, which can only lose less. Rows of a kind of values for which the projected alternative
+(:mod:`~reveil.worlds.projection`) would still lose less are taken from there (:func:`better`).
 
 Nothing here knows which world is the truth: the rows depend on the worlds, on quasi values and on the order in which
 dice take the worlds. The time is that of one release, however many there were.
@@ -122,6 +123,24 @@ def matched(codes: Codes, kinds: CodeArray, p: int, rng: np.random.Generator) ->
         found[world] = rows.partners(kinds[world], done, p)
         rows.widen(found[world], done)
     return found
+
+
+def better(codes: Codes, kinds: CodeArray, one: Matchings, other: Matchings) -> Matchings:
+    """Take, for each kind of published values, those of two sets of rows that lose less; the first where both do."""
+    if not codes.quasi:
+        return one
+    space = Space.of(codes)
+    own = [kinds[0][rows[0]] for rows in (one, other)]
+    lost = [
+        np.bincount(
+            of_row,
+            widening.widths_of(space.points, np.ascontiguousarray(rows.T), *space.tables),
+            minlength=int(kinds[0].max()) + 1,
+        )
+        for of_row, rows in zip(own, (one, other), strict=True)
+    ]
+    first = lost[0] <= lost[1]
+    return np.hstack([one[:, first[own[0]]], other[:, ~first[own[1]]]])
 
 
 def _halve(rows: IntArray, persons: IntArray, kinds: CodeArray, middle: FloatArray, places: FloatArray, p: int) -> None:
