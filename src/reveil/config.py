@@ -62,7 +62,7 @@ def load_config(path: str | Path) -> Config:
             _guarantee(_section(table, "guarantee", required=True), path.parent),
             _method(_section(table, "method")),
             _seed(series),
-            (path, *_hierarchy_files(table, path.parent)),
+            (path, *_hierarchy_files(table, path.parent), *_guarantee_files(table, path.parent)),
             _vault(series, path.parent),
             _flag(series, "archive", default=True),
         )
@@ -103,6 +103,13 @@ def _read(path: Path) -> dict[str, Any]:
 def _hierarchy_files(table: dict[str, Any], folder: Path) -> list[Path]:
     columns = [given for given in table["columns"].values() if isinstance(given, dict)]
     return [folder / given["hierarchy"] for given in columns if isinstance(given.get("hierarchy"), str)]
+
+
+def _guarantee_files(table: dict[str, Any], folder: Path) -> list[Path]:
+    """Return the files that the guarantee reads: a release must not be written over them."""
+    section = table["guarantee"]
+    paths: tuple[str, ...] = registry.find("guarantees", section["kind"]).paths
+    return [folder / section[key] for key in paths if isinstance(section.get(key), str)]
 
 
 def _section(table: dict[str, Any], name: str, *, required: bool = False) -> dict[str, Any]:

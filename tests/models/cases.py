@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reveil.hierarchy import Taxonomy
+from reveil.models.any_group import AnyGroup
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity
 from reveil.models.frequency_diversity import FrequencyDiversity
@@ -88,6 +89,7 @@ CASES = [
         (True, False, False, True),
         {"m": 0},
     ),
+    Case("everything is accepted", AnyGroup(), ((1, 0), (0, 9), (0, 0)), (inf, inf, inf), (True, True, True), {}),
     Case("larger groups are as good", MUniqueness(2), ((1, 1, 1), (1, 0, 1)), (3, 2), (True, True), {"m": 2}),
     Case(
         "at the threshold, one short, empty",

@@ -63,13 +63,14 @@ def command(
         console.say(f"already release {manifest['release']}: {what} (--again publishes it anew)")
         return
     levels = ", ".join(f"{key} = {value}" for key, value in manifest["achieved"].items())
+    reached = f"; reached {levels}" if levels else ""
     done = "would publish" if dry_run else "published" if published.how == "published" else "finished"
     left_out = {"suppressed": manifest["suppressed"], "withheld": manifest["withheld"]}
     left_out |= {"dirty": manifest["dirty"], "counterfeits": manifest["counterfeits"]["total"]}
     more = "".join(f", {count:,} {what}" for what, count in left_out.items() if count or what == "suppressed")
     which = f"release {manifest['release']} as " if config.in_series else ""
     console.say(
-        f"{done} {which}{out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups{more}; reached {levels}\n"
+        f"{done} {which}{out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups{more}{reached}\n"
         "verified from the file: every group is valid, every record is inside its box, none is lost or altered"
     )
     if dry_run:

@@ -99,6 +99,8 @@ class Guarantee(ABC):
     """A bound, with the parameters that the config gives it."""
 
     kind: ClassVar[str]
+    whole_table: ClassVar[bool] = False  # whether columns that are not published now matter, and are remembered
+    any_columns: ClassVar[bool] = False  # whether a release may leave out the sensitive column
     against: ClassVar[str] = "presence"  # what the adversary knows of people whom the bound is meant for
     paths: ClassVar[tuple[str, ...]] = ()  # settings that are paths, which a config means relative to itself
     remembers: ClassVar[bool] = False  # whether a release depends on those before it, and needs a vault and persons

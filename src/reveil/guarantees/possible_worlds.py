@@ -11,12 +11,12 @@ import polars as pl
 
 from reveil.codes import Codes, encode, encode_sensitive
 from reveil.dice import shuffled
-from reveil.errors import ConfigError, InfeasibleError, VerificationError
+from reveil.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
 from reveil.guarantees.assembly import describe_columns, published_names
-from reveil.guarantees.base import Guarantee, Memory, Prepared
+from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.world_ledgers import Drawn, remembered
 from reveil.manifest import make_manifest
-from reveil.models.k_anonymity import KAnonymity
+from reveil.models.any_group import AnyGroup
 from reveil.recoders.boxes import boxed
 from reveil.release import Release, taken
 from reveil.schema import Role
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reveil.groupers.base import Grouper
     from reveil.schema import Schema
     from reveil.snapshot import Snapshot
-    from reveil.statistics import CodeArray
+    from reveil.statistics import BoolArray, CodeArray
     from reveil.worlds.drawing import Tokens
 
 _KNOWS = "Others may know who is in the table and everybody's quasi values, all the releases, and nobody's value."
@@ -83,6 +83,8 @@ class PossibleWorlds(Guarantee):
 
     kind: ClassVar[str] = "worlds"
     remembers: ClassVar[bool] = True
+    whole_table: ClassVar[bool] = True
+    any_columns: ClassVar[bool] = True
 
     l: int
     _: KW_ONLY
@@ -144,9 +146,9 @@ class PossibleWorlds(Guarantee):
                 hint=f"l = {len(declared)} is the largest that can do.",
             )
 
-    def model_for(self, schema: Schema) -> KAnonymity:  # noqa: ARG002
+    def model_for(self, schema: Schema) -> AnyGroup:  # noqa: ARG002
         """Return what every group satisfies: nothing. Rows have boxes of their own, and the worlds are judged."""
-        return KAnonymity(1)
+        return AnyGroup()
 
     def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
         """Return whether a setting may change: how rows are matched may, what the worlds are may not."""
@@ -230,6 +232,22 @@ class PossibleWorlds(Guarantee):
             entries=drawn.entries,
             table=snapshot,
             witness=Witness(sources, rows, values),
+        )
+
+    def adopted(
+        self,
+        memory: Memory,  # noqa: ARG002
+        snapshot: Snapshot,  # noqa: ARG002
+        release: Release,  # noqa: ARG002
+        groups: CodeArray,  # noqa: ARG002
+        several: BoolArray,  # noqa: ARG002
+    ) -> Adoption:
+        """Refuse: a release from elsewhere fits the truth and none of the other worlds."""
+        raise RefusedError(
+            "a release from elsewhere does not fit the worlds of this series: whoever holds both can tell the truth "
+            "from them",
+            hint="Nothing bounds what both tell together. kind = 'tau-safety' or 'refinement' can go on from a release "
+            "that was made elsewhere.",
         )
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:  # noqa: ARG002

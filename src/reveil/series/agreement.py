@@ -81,7 +81,8 @@ def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], gua
         name = rest.rpartition(".")[0]
         roles = {before.get(f"columns.{name}.role"), now.get(f"columns.{name}.role")} - {None}
         # Quasi columns may come and go and be recoded: no promise rests on them. Neither on what is dropped.
-        return roles <= {Role.QUASI.value, Role.IDENTIFIER.value} or not guarantee.remembers
+        free = {Role.QUASI.value, Role.IDENTIFIER.value, *([Role.PLAIN.value] if guarantee.any_columns else [])}
+        return roles <= free or not guarantee.remembers
     if section == "guarantee":
         if key == "guarantee.kind":
             return False
@@ -99,15 +100,15 @@ def _text(value: Any) -> str:
     return f"({len(value)} values)" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
 
 
-def check_columns(columns: tuple[str, ...], schema: Schema) -> None:
-    """Raise unless some columns can be released without the others."""
+def check_columns(columns: tuple[str, ...], schema: Schema, *, any_columns: bool = False) -> None:
+    """Raise unless some columns can be released without the others; with ``any_columns`` the sensitive one may be missing."""
     known = schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
     unknown = [name for name in columns if name not in known]
     if unknown:
         raise ConfigError(
             f"there is no column {unknown[0]!r} to publish", column=unknown[0], hint=f"There are: {shown(known)}."
         )
-    missing = [name for name in schema.sensitive if name not in columns]
+    missing = [] if any_columns else [name for name in schema.sensitive if name not in columns]
     if missing:
         raise ConfigError(
             f"the sensitive column {missing[0]!r} is what the groups are made for",

@@ -24,9 +24,18 @@ if TYPE_CHECKING:
 
 
 def read_job(
-    vault: Vault, schema: Schema, frame: Any, columns: Iterable[str] | None = None, where: str | None = None
+    vault: Vault,
+    schema: Schema,
+    frame: Any,
+    columns: Iterable[str] | None = None,
+    where: str | None = None,
+    *,
+    any_columns: bool = False,
 ) -> Job:
-    """Read the snapshot as the series reads it: known types, the asked for part, in an order of its own."""
+    """Read the snapshot as the series reads it: known types, the asked for part, in an order of its own.
+
+    ``any_columns``: sensitive columns may be left out.
+    """
     snapshot = read_snapshot(frame, with_known_types(schema, vault.attributes()))
     snapshot = settled(snapshot, vault.attributes())
     request: dict[str, Any] = {"columns": None, "where": None}
@@ -36,12 +45,21 @@ def read_job(
     if columns is not None:
         listed = columns.split(",") if isinstance(columns, str) else columns
         wanted = tuple(dict.fromkeys(name.strip() for name in listed))
-        snapshot = _columns(snapshot, wanted)
         request["columns"] = sorted(wanted)
+        check_columns(wanted, snapshot.schema, any_columns=any_columns)
+        return Job.of(vault, _columns(snapshot, wanted), request, snapshot)
     return Job.of(vault, snapshot, request)
 
 
-def read_part(vault: Vault, schema: Schema, frame: Any, manifest: Mapping[str, Any], *, known: bool) -> Snapshot:
+def read_part(
+    vault: Vault,
+    schema: Schema,
+    frame: Any,
+    manifest: Mapping[str, Any],
+    *,
+    known: bool,
+    any_columns: bool = False,
+) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
     ``known``: the vault must know the release.
@@ -57,7 +75,8 @@ def read_part(vault: Vault, schema: Schema, frame: Any, manifest: Mapping[str, A
             "than any of them promises.",
         )
     request = {} if row is None else row.request
-    return read_job(vault, schema, frame, request.get("columns"), request.get("where")).snapshot
+    columns, where = request.get("columns"), request.get("where")
+    return read_job(vault, schema, frame, columns, where, any_columns=any_columns).snapshot
 
 
 def files_of(*given: object) -> list[Path]:
@@ -87,7 +106,6 @@ def _records(snapshot: Snapshot, where: str) -> Snapshot:
 def _columns(snapshot: Snapshot, wanted: tuple[str, ...]) -> Snapshot:
     """Return the snapshot with some of its columns; persons stay, who are never published."""
     schema = snapshot.schema
-    check_columns(wanted, schema)
     kept = [column for column in schema.columns if column.name in wanted or column.role is Role.PERSON]
     names = {column.name for column in kept}
     frame = snapshot.frame.select(name for name in snapshot.frame.columns if name in names)

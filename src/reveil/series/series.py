@@ -160,7 +160,7 @@ class Series:
         began = not dry_run and not (self.vault / DATABASE).exists()
         with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
             stage("reading")
-            job = read_job(vault, self.schema, frame, columns, where)
+            job = read_job(vault, self.schema, frame, columns, where, any_columns=self.guarantee.any_columns)
             rows = vault.releases()
             last = rows[-1] if rows else None
             if last is not None and last.state == PENDING:
@@ -324,7 +324,8 @@ class Series:
         ``known``: the vault must know the release. Else one that it does not know is taken to be of the whole table.
         """
         with self._opened() as vault:
-            return read_part(vault, self.schema, frame, manifest, known=known)
+            any_columns = self.guarantee.any_columns
+            return read_part(vault, self.schema, frame, manifest, known=known, any_columns=any_columns)
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reveil.codes import encode
 from reveil.events import Events, events
 from reveil.guarantees.base import Memory
 from reveil.manifest import digest_of_bytes, manifest_bytes
@@ -46,10 +47,11 @@ class Job:
     low: IntArray = field(repr=False)
     digest: str
     persons: str | None = None
+    whole: Snapshot | None = None
 
     @classmethod
-    def of(cls, vault: Vault, snapshot: Snapshot, request: Mapping[str, Any]) -> Job:
-        """Find the pseudonyms and put the records in their order."""
+    def of(cls, vault: Vault, snapshot: Snapshot, request: Mapping[str, Any], whole: Snapshot | None = None) -> Job:
+        """Find the pseudonyms and put the records in their order; ``whole`` has the same records with all columns."""
         person, frame = snapshot.schema.person, snapshot.frame
         names = sorted(snapshot.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN))
         if person is None:
@@ -64,7 +66,8 @@ class Job:
             order = np.lexsort((low, high))
         snapshot, high, low = in_order(snapshot, order), high[order], low[order]
         digest = digest_of_snapshot(snapshot.frame, names, high, low)
-        return cls(snapshot, dict(request), high, low, digest, kind or kind_of(texts))
+        everything = None if whole is None else in_order(whole, order)
+        return cls(snapshot, dict(request), high, low, digest, kind or kind_of(texts), everything)
 
     def is_that_of(self, row: ReleaseRow) -> bool:
         """Return whether a release was made of this snapshot, and of the same part of it."""
@@ -81,11 +84,15 @@ class Telling:
     events: Events | None
     memory: Memory
     known_types: Mapping[str, str]
+    remembered: Snapshot  # the table whose values the vault keeps: the snapshot, or all of its columns
 
     @classmethod
     def of(cls, vault: Vault, job: Job, codes: Codes, guarantee: Guarantee) -> Telling:
         """Recall the persons and compare their records with the last ones."""
-        snapshot, schema = job.snapshot, job.snapshot.schema
+        snapshot = job.snapshot
+        if guarantee.whole_table and job.whole is not None:
+            snapshot, codes = job.whole, encode(job.whole)
+        schema = snapshot.schema
         recall = vault.recall(job.high, job.low)
         follows = schema.person is not None
         declared = guarantee.declared(schema) if guarantee.remembers else ()
@@ -96,7 +103,7 @@ class Telling:
         types = types_of(snapshot, known_types) if follows else {}
         book = VaultBook(vault, recall, lasting, (*known_types, *types))
         memory = _memory(vault, recall, lasting, happened, schema.sensitive if guarantee.remembers else (), book)
-        return cls(job, recall, lasting, happened, memory, known_types)
+        return cls(job, recall, lasting, happened, replace(memory, whole=job.whole), known_types, snapshot)
 
     def change(
         self,
@@ -116,7 +123,7 @@ class Telling:
     ) -> Change:
         """Return all that the vault has to remember; ``more`` are further values of the sensitive column."""
         text = manifest_bytes(manifest)
-        sensitive = next(iter(self.job.snapshot.schema.sensitive), None)
+        sensitive = next(iter(self.remembered.schema.sensitive), None)
         dictionary = dict(self.lasting.new)
         if more is not None and len(more) and sensitive is not None:
             own = dictionary.get(sensitive, pl.Series([], dtype=pl.String))
@@ -137,7 +144,7 @@ class Telling:
             manifest=text.decode(),
             manifest_digest=digest_of_bytes(text) if state != ADOPTED else manifest_digest,
             facts={**counts, **facts},
-            types=types_of(self.job.snapshot, self.known_types) if follows else {},
+            types=types_of(self.remembered, self.known_types) if follows else {},
             dictionary=dictionary,
             high=self.job.high,
             low=self.job.low,
