@@ -6,5 +6,8 @@ import sys
 
 from benchmarks import anonymize, audit, global_guarantee, measures, refinement, series, worlds
 
+ALL = (anonymize, measures, series, refinement, global_guarantee, worlds, audit)
+
 if __name__ == "__main__":
-    sys.exit(0 if all([anonymize.run(), measures.run(), series.run(), refinement.run(), global_guarantee.run(), worlds.run(), audit.run()]) else 1)
+    verdicts = [benchmark.run() for benchmark in ALL]
+    sys.exit(0 if all(verdicts) else 1)

@@ -36,7 +36,7 @@ def forecast(
     """
     if not ledger.height:
         return []
-    pairs = Pairs.of(ledger.rename({"person": "record"}).select("record", "value", "survival", "links"))
+    pairs = Pairs.of(ledger.select(pl.col("person").alias("record"), "value", "survival", "links"))
     names = texts.gather(pairs.value)
     lasts = names.is_in(list(permanent)).fill_null(False).to_numpy()
     used = strategy.used_up(pairs.survival, pairs.links, l, largest) & ~lasts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.errors import ConfigError
+from reveil.errors import ConfigError, VerificationError
 from reveil.notation import Form
 from reveil.recoders.boxes import FORMS
 from reveil.release import COUNT, GROUP, compact, dtype_name
@@ -14,9 +14,64 @@ from reveil.schema import Role
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
-    from reveil.schema import Schema
+    from reveil.groupers.base import Grouper
+    from reveil.guarantees.base import Memory
+    from reveil.schema import Column, Schema
     from reveil.snapshot import Snapshot
     from reveil.statistics import CodeArray
+
+
+def check_no_method(kind: str, method: Grouper | None) -> None:
+    """Refuse a method beside a guarantee that groups by itself."""
+    if method is not None:
+        raise ConfigError(
+            f"the guarantee {kind!r} groups by itself and takes no method", hint="Take the section [method] out."
+        )
+
+
+def check_person(kind: str, schema: Schema) -> None:
+    """Refuse a table whose people cannot be followed."""
+    if schema.person is None:
+        raise ConfigError(
+            f"the guarantee {kind!r} needs a person column",
+            hint='It follows people from release to release: name the column that stays the same, pid = "person".',
+        )
+
+
+def check_one_sensitive(kind: str, schema: Schema, hint: str) -> Column:
+    """Refuse another number of sensitive columns than one, and bins; return the column."""
+    if len(schema.sensitive) != 1:
+        raise ConfigError(
+            f"the guarantee {kind!r} needs exactly one sensitive column, not {len(schema.sensitive)}", hint=hint
+        )
+    check_no_bins(kind, schema)
+    return schema[schema.sensitive[0]]
+
+
+def check_no_bins(kind: str, schema: Schema) -> None:
+    """Refuse values in bins."""
+    binned = [name for name in schema.sensitive if schema[name].bins is not None]
+    if binned:
+        raise ConfigError(
+            f"the guarantee {kind!r} compares exact values over releases and knows no bins",
+            column=binned[0],
+            hint="Take bins out, or round the numbers in the file.",
+        )
+
+
+def check_memory(kind: str, memory: Memory | None) -> Memory:
+    """Refuse to go on without knowing what was told before."""
+    if memory is None:
+        raise ConfigError(f"the guarantee {kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+    return memory
+
+
+def other_promise() -> VerificationError:
+    """Return the refusal of a manifest that belongs to other settings."""
+    return VerificationError(
+        "the manifest promises something else than the config asks for",
+        hint="Is this the config that the release was published with?",
+    )
 
 
 def check_names(schema: Schema, *, two_tables: bool) -> None:

@@ -14,7 +14,15 @@ from reveil.budgets.strategies import ROUNDING, STRATEGIES, Geometric, Strategy
 from reveil.budgets.survival import Pairs, updated
 from reveil.codes import encode
 from reveil.errors import ConfigError, RefusedError, VerificationError
-from reveil.guarantees.assembly import check_names, describe_columns
+from reveil.guarantees.assembly import (
+    check_memory,
+    check_names,
+    check_no_method,
+    check_one_sensitive,
+    check_person,
+    describe_columns,
+    other_promise,
+)
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.global_release import (
     COHORTS,
@@ -221,28 +229,11 @@ class GlobalGuarantee(Guarantee):
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
-        if method is not None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} groups by itself and takes no method",
-                hint="Take the section [method] out.",
-            )
-        if schema.person is None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} needs a person column",
-                hint='It follows people from release to release: name the column that stays the same, pid = "person".',
-            )
-        if len(schema.sensitive) != 1:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} needs exactly one sensitive column, not {len(schema.sensitive)}",
-                hint="Declare one as sensitive, or publish the others in a series of their own people.",
-            )
-        column = schema[schema.sensitive[0]]
-        if column.bins is not None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} bounds exact values and knows no bins",
-                column=column.name,
-                hint="Take bins out, or round the numbers in the file.",
-            )
+        check_no_method(self.kind, method)
+        check_person(self.kind, schema)
+        column = check_one_sensitive(
+            self.kind, schema, "Declare one as sensitive, or publish the others in a series of their own people."
+        )
         if self.when_exhausted == "suppress" and (column.order is not None or column.taxonomy is not None):
             raise ConfigError(
                 "a suppressed value has no place in an order or a hierarchy", column=column.name, hint="Take it out."
@@ -289,10 +280,7 @@ class GlobalGuarantee(Guarantee):
             claim = manifest["claim"] if manifest["claim"].startswith(claim) else claim
         own = {key: value for key, value in guarantee.items() if not self.may_change(key, None, None)}
         if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != value for key, value in own.items()):
-            raise VerificationError(
-                "the manifest promises something else than the config asks for",
-                hint="Is this the config that the release was published with?",
-            )
+            raise other_promise()
         if manifest["suppressed"] or manifest["dirty"] or manifest["counterfeits"]["total"]:
             raise VerificationError("the manifest speaks of records that this guarantee has not")
 
@@ -325,8 +313,7 @@ class GlobalGuarantee(Guarantee):
     ) -> Prepared:
         """Group, recode and describe the next release of a series."""
         self.check(snapshot.schema, method)
-        if memory is None:
-            raise ConfigError(f"the guarantee {self.kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+        memory = check_memory(self.kind, memory)
         codes = encode(snapshot) if codes is None else codes
         terms = self.terms(memory)
         now = Situation.of(memory, terms)

@@ -12,7 +12,15 @@ import polars as pl
 from reveil.codes import Codes, encode, encode_sensitive
 from reveil.dice import shuffled
 from reveil.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
-from reveil.guarantees.assembly import describe_columns, published_names
+from reveil.guarantees.assembly import (
+    check_memory,
+    check_no_method,
+    check_one_sensitive,
+    check_person,
+    describe_columns,
+    other_promise,
+    published_names,
+)
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.world_ledgers import Drawn, remembered
 from reveil.manifest import make_manifest
@@ -116,28 +124,11 @@ class PossibleWorlds(Guarantee):
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
-        if method is not None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} groups by itself and takes no method",
-                hint="Take the section [method] out.",
-            )
-        if schema.person is None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} needs a person column",
-                hint='It follows people from release to release: name the column that stays the same, pid = "person".',
-            )
-        if len(schema.sensitive) != 1:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} needs exactly one sensitive column, not {len(schema.sensitive)}",
-                hint="Declare one as sensitive. Others that nobody can know may be plain: they move with it.",
-            )
-        column = schema[schema.sensitive[0]]
-        if column.bins is not None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} keeps exact values apart and knows no bins",
-                column=column.name,
-                hint="Take bins out, or round the numbers in the file.",
-            )
+        check_no_method(self.kind, method)
+        check_person(self.kind, schema)
+        column = check_one_sensitive(
+            self.kind, schema, "Declare one as sensitive. Others that nobody can know may be plain: they move with it."
+        )
         declared = column.taxonomy.leaves if column.taxonomy is not None else column.order
         if declared is not None and len(declared) + 1 < self.l:  # a missing value is one, too
             raise InfeasibleError(
@@ -178,10 +169,7 @@ class PossibleWorlds(Guarantee):
         guarantee, claim, _ = self.promise()
         fixed = {key: own for key, own in guarantee.items() if not self.may_change(key, None, None)}
         if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != own for key, own in fixed.items()):
-            raise VerificationError(
-                "the manifest promises something else than the config asks for",
-                hint="Is this the config that the release was published with?",
-            )
+            raise other_promise()
         left_out = [key for key in ("suppressed", "withheld", "dirty") if manifest[key]]
         if left_out or manifest["counterfeits"]["total"]:
             raise VerificationError("the manifest speaks of records left out or added, which this guarantee has not")
@@ -197,8 +185,7 @@ class PossibleWorlds(Guarantee):
         codes: Codes | None = None,
     ) -> Prepared:
         """Draw the worlds of who is new, and make a release that fits all the worlds."""
-        if memory is None:
-            raise ConfigError(f"the guarantee {self.kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+        memory = check_memory(self.kind, memory)
         whole = memory.whole or snapshot
         self.check(whole.schema, method)
         codes = encode(snapshot) if codes is None else codes

@@ -12,7 +12,15 @@ from reveil.cells_rule import check_cells
 from reveil.errors import ConfigError, RefusedError, VerificationError
 from reveil.groupers.base import Grouper, check_plan
 from reveil.groupers.mondrian import Mondrian
-from reveil.guarantees.assembly import check_names, describe_columns, published_names
+from reveil.guarantees.assembly import (
+    check_memory,
+    check_names,
+    check_no_bins,
+    check_person,
+    describe_columns,
+    other_promise,
+    published_names,
+)
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.seen_again import seen_again
 from reveil.guarantees.static import Static
@@ -146,18 +154,8 @@ class Refinement(Guarantee):
             )
         if self.blind and method.parameters().get("choose") == "gain":
             raise ConfigError("choose = 'gain' looks at who has which value", hint="blind = true needs another.")
-        if schema.person is None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} needs a person column",
-                hint='It follows people from release to release: name the column that stays the same, pid = "person".',
-            )
-        binned = [name for name in schema.sensitive if schema[name].bins is not None]
-        if binned:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} compares exact values over releases and knows no bins",
-                column=binned[0],
-                hint="Take bins out, or round the numbers in the file.",
-            )
+        check_person(self.kind, schema)
+        check_no_bins(self.kind, schema)
         if schema.plain and (self.dirty == "allow" or self.counterfeits):
             raise ConfigError(
                 f"column {schema.plain[0]!r} is plain, and the vault does not keep it for records of people who left",
@@ -211,10 +209,7 @@ class Refinement(Guarantee):
         told = manifest["guarantee"]
         sentence = f"{self.model.sentence()}."
         if any(told.get(key) != value for key, value in asked.items()) or sentence not in manifest["claim"]:
-            raise VerificationError(
-                "the manifest promises something else than the config asks for",
-                hint="Is this the config that the release was published with?",
-            )
+            raise other_promise()
         if manifest["suppressed"] or (manifest["counterfeits"]["total"] and not self.counterfeits):
             raise VerificationError("the manifest speaks of suppressed records or counterfeits, which nobody asked for")
 
@@ -231,8 +226,7 @@ class Refinement(Guarantee):
         """Decide about every cell, group, recode and describe the next release of a series."""
         method = method or Mondrian()
         self.check(snapshot.schema, method)
-        if memory is None:
-            raise ConfigError(f"the guarantee {self.kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+        memory = check_memory(self.kind, memory)
         model, book = self.model_for(snapshot.schema), memory.book
         reading = _read(snapshot, model, memory)
         slack = slack_for(reading.asked, reading.stayed) if self.slack is None else self.slack

@@ -14,7 +14,17 @@ from reveil.codes import Codes, encode
 from reveil.curve import along_curve
 from reveil.dice import shuffled
 from reveil.errors import ConfigError, InfeasibleError, VerificationError
-from reveil.guarantees.assembly import check_names, describe_columns, published_names, second_table
+from reveil.guarantees.assembly import (
+    check_memory,
+    check_names,
+    check_no_method,
+    check_one_sensitive,
+    check_person,
+    describe_columns,
+    other_promise,
+    published_names,
+    second_table,
+)
 from reveil.guarantees.base import Guarantee, Memory, Prepared
 from reveil.manifest import make_manifest
 from reveil.models.k_anonymity import KAnonymity
@@ -67,27 +77,11 @@ class SignatureGuarantee(Guarantee):
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
-        if method is not None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} groups by itself and takes no method",
-                hint="Take the section [method] out.",
-            )
-        if schema.person is None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} needs a person column",
-                hint='It follows people from release to release: name the column that stays the same, pid = "person".',
-            )
-        if len(schema.sensitive) != 1:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} needs exactly one sensitive column, not {len(schema.sensitive)}",
-                hint="Declare one as sensitive, or publish the others in a series of their own people.",
-            )
-        if schema[schema.sensitive[0]].bins is not None:
-            raise ConfigError(
-                f"the guarantee {self.kind!r} keeps exact values apart and knows no bins",
-                column=schema.sensitive[0],
-                hint="Take bins out, or round the numbers in the file.",
-            )
+        check_no_method(self.kind, method)
+        check_person(self.kind, schema)
+        check_one_sensitive(
+            self.kind, schema, "Declare one as sensitive, or publish the others in a series of their own people."
+        )
         if schema.plain:
             raise ConfigError(
                 f"column {schema.plain[0]!r} is plain, and would link a person's rows from release to release",
@@ -111,10 +105,7 @@ class SignatureGuarantee(Guarantee):
             guarantee["grade"] = manifest["guarantee"].get("grade")
             claim = manifest["claim"] if manifest["claim"].startswith(claim) else claim
         if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != own for key, own in guarantee.items()):
-            raise VerificationError(
-                "the manifest promises something else than the config asks for",
-                hint="Is this the config that the release was published with?",
-            )
+            raise other_promise()
         if manifest["suppressed"] or manifest["dirty"]:
             raise VerificationError("the manifest speaks of suppressed or dirty records, which this guarantee has not")
 
@@ -138,8 +129,7 @@ class SignatureGuarantee(Guarantee):
     ) -> Prepared:
         """Group, recode and describe the next release of a series."""
         self.check(snapshot.schema, method)
-        if memory is None:
-            raise ConfigError(f"the guarantee {self.kind!r} needs a vault", hint="Publish with rv.Series or a config.")
+        memory = check_memory(self.kind, memory)
         codes = encode(snapshot) if codes is None else codes
         now = self.situation(memory, snapshot.schema)
         withheld = int(now.resting.sum())

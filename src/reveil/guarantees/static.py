@@ -17,7 +17,7 @@ from reveil.dice import shuffled
 from reveil.errors import ConfigError, InfeasibleError, VerificationError
 from reveil.groupers.base import Grouper, check_feasible, check_plan
 from reveil.groupers.mondrian import Mondrian
-from reveil.guarantees.assembly import check_names, describe_columns, published_names, second_table
+from reveil.guarantees.assembly import check_names, describe_columns, other_promise, published_names, second_table
 from reveil.guarantees.base import Guarantee, Memory, Prepared
 from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
@@ -135,10 +135,7 @@ class Static(Guarantee):
         limit = math.floor(suppression_share(self.suppress) * records)
         differs = [key for key, value in asked.items() if told.get(key) != value]
         if differs or manifest["claim"] != claim(self.model, schema):
-            raise VerificationError(
-                "the manifest promises something else than the config asks for",
-                hint="Is this the config that the release was published with?",
-            )
+            raise other_promise()
         if (
             manifest["suppressed"] is None
             or manifest["suppressed"] > limit

@@ -101,7 +101,7 @@ def _text(value: Any) -> str:
 
 
 def check_columns(columns: tuple[str, ...], schema: Schema, *, any_columns: bool = False) -> None:
-    """Raise unless some columns can be released without the others; with ``any_columns`` the sensitive one may be missing."""
+    """Raise unless some columns can be released without the others; ``any_columns``: without the sensitive one, too."""
     known = schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
     unknown = [name for name in columns if name not in known]
     if unknown:

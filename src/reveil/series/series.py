@@ -29,13 +29,12 @@ from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import Published, Stage, silent
 from reveil.series.reading import files_of, read_job, read_part
-from reveil.series.telling import Job, Telling, placements_of
+from reveil.series.telling import Job, Telling, check_written, placements_of
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
 from reveil.vault.private import private
 from reveil.vault.protocol import ADOPTED, CONFIRMED, PENDING
-from reveil.verification import verify
 
 if TYPE_CHECKING:
     import os
@@ -195,17 +194,7 @@ class Series:
 
         def check(written: Release) -> None:
             stage("verifying")
-            published = prepared.snapshot or snapshot
-            known = 0 if prepared.dirty is None else len(prepared.dirty)
-            verify(
-                written,
-                published,
-                prepared.model,
-                codes=prepared.codes,
-                placement=prepared.placement,
-                dirty=known,
-            )
-            self.guarantee.check_rule(written, prepared, telling.memory)
+            check_written(written, prepared, telling, self.guarantee)
 
         stage("writing")
         with private(vault.folder):
