@@ -104,7 +104,8 @@ def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, st
     written = Release.read(release)
     if config.in_series and config.vault_path.exists():
         # The vault knows which part of the table was asked for.
-        raw = Series.of(config).part_of(snapshot, written.manifest, known=config.guarantee.remembers)
+        known = config.guarantee.remembers
+        raw = Series.of(config).part_of(snapshot, written.manifest, known=known, table=Path(release))
     else:
         raw = read_snapshot(snapshot, config.schema)
     stage("verifying")

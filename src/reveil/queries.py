@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import ExpressionError, InputError
+from reveil.errors import DataError, ExpressionError, InputError
 from reveil.expressions.binding import Bound, Field, bind, described
 from reveil.expressions.diagram import FALSE, TRUE, Diagram, Part, evaluated, every, joined, some
 from reveil.expressions.lines import Line
@@ -32,7 +32,7 @@ from reveil.expressions.regions import FloatArray, IndexArray, Regions
 from reveil.expressions.syntax import Expression, Leaf, fold, parse
 from reveil.expressions.words import Labels, Words, members_of, points_of, runs_of
 from reveil.groups import groups_of
-from reveil.notation import Form, split_label
+from reveil.notation import SUPPRESSED_VALUE, Form, split_label
 from reveil.release import Release, classes_of, dtype_named
 from reveil.schema import Role, Schema
 from reveil.snapshot import canonical_text
@@ -116,6 +116,7 @@ class Counter:
             bound = bind(parsed, self.fields)
         except ExpressionError as error:
             raise self._apart(error) from None
+        self._refuse_suppressed(parsed)
         estimate, certain, possible = self._published(bound)
         manifest, real = self.release.manifest, int(self.mixed.real.sum())
         unplaced = self.mixed.elsewhere
@@ -124,6 +125,18 @@ class Counter:
         missing = [manifest[key] for key in _NOT_PUBLISHED]
         upper = None if None in missing else possible + sum(missing)
         return Count(estimate, lower, upper)
+
+    def _refuse_suppressed(self, expression: Expression) -> None:
+        """Refuse to count by a column in which values were suppressed: they may be any."""
+        if self.release.manifest["guarantee"].get("when_exhausted") != "suppress":
+            return
+        for name in expression.columns():
+            if name in self.release.values.columns and (self.release.values[name].cast(pl.String) == SUPPRESSED_VALUE).any():
+                raise DataError(
+                    f"some values of column {name!r} were suppressed, and may be any",
+                    column=name,
+                    hint="Ask about other columns.",
+                )
 
     @cached_property
     def mixed(self) -> Mixed:

@@ -102,15 +102,3 @@ def test_values_that_lie_together():
     rng = np.random.default_rng(0)
     own = Crowd(values.astype(np.int32), rng.random((3000, 2)), np.arange(3000))
     assert check(own, form_groups(own, rule), rule).mean() < 6.1
-
-
-def test_absent_persons_fill_groups_and_may_be_left_out():
-    rule = Rule(ConstantRatio(releases=3), Fraction(2))
-    rng = np.random.default_rng(0)
-    values = np.concatenate([np.zeros(20, np.int32), np.full(400, -1)])
-    own = crowd(values, rng, optional=np.arange(420) >= 20)
-    labels = form_groups(own, rule)
-    assert (labels[:20] >= 0).all()
-    assert (labels < 0).any()
-    check(own, labels, rule)
-    assert set(labels[:20].tolist()) == set(range(labels.max() + 1))  # no group of absent ones alone

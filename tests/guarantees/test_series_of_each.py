@@ -1,5 +1,6 @@
 """The global guarantee and possible worlds from the command line and through a vault: what the owner sees."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -118,3 +119,71 @@ def test_worlds_adopt_nothing(tmp_path):
     own = series(tmp_path, rv.PossibleWorlds(3))
     with pytest.raises(rv.RefusedError, match="does not fit the worlds"):
         own.adopt(month(0), rv.anonymize(month(0), SCHEMA, rv.KAnonymity(5), seed=2))
+
+
+@pytest.mark.parametrize("was", ["quasi", "identifier", "plain"])
+@pytest.mark.parametrize("becomes", ["quasi", "identifier", "plain"])
+def test_a_column_is_plain_for_ever_or_never(tmp_path, was, becomes):
+    """Published in a box once and as it is another time, it would join the releases."""
+
+    def schema(role):
+        own = {"quasi": ("age", "town") if role == "quasi" else ("age",), "sensitive": "disease", "person": "pid"}
+        own |= {"plain": ("town",)} if role == "plain" else {}
+        return rv.Schema(**own, identifiers=("town",) if role == "identifier" else ())
+
+    table = month(0)
+    rv.Series.open(tmp_path / "vault", schema(was), rv.PossibleWorlds(3)).publish(table)
+    if was != becomes and "plain" in (was, becomes):
+        with pytest.raises(rv.RefusedError, match="town"):
+            rv.Series.open(tmp_path / "vault", schema(becomes), rv.PossibleWorlds(3)).publish(table)
+    else:
+        rv.Series.open(tmp_path / "vault", schema(becomes), rv.PossibleWorlds(3)).publish_to(None, table, again=True)
+
+
+def test_what_a_column_was_is_not_forgotten_while_it_is_dropped(tmp_path):
+    table = month(0)
+    for roles in ({"quasi": ("age", "town")}, {"quasi": ("age",), "identifiers": ("town",)}):
+        own = rv.Schema(person="pid", sensitive="disease", **roles)
+        rv.Series.open(tmp_path / "vault", own, rv.PossibleWorlds(3)).publish_to(None, table, again=True)
+    plain = rv.Schema(person="pid", quasi=("age",), sensitive="disease", plain=("town",))
+    with pytest.raises(rv.RefusedError, match="town"):
+        rv.Series.open(tmp_path / "vault", plain, rv.PossibleWorlds(3)).publish(table)
+
+
+def test_a_changed_file_is_not_the_release(tmp_path):
+    """Narrower boxes around the truth are sound by themselves; the vault knows other bytes."""
+    config = written(tmp_path, WORLDS)
+    month(0).write_csv(tmp_path / "t.csv")
+    assert command("publish", tmp_path / "t.csv", *config, "-o", tmp_path / "p.csv").returncode == 0
+    release = rv.Release.read(tmp_path / "p.csv")
+    release.write(tmp_path / "copy.parquet")
+    assert command("verify", tmp_path / "copy.parquet", tmp_path / "t.csv", *config).returncode == 0
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    (tmp_path / "p.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    manifest = json.loads((tmp_path / "p.manifest.json").read_text())
+    manifest["digest"] = "sha256:" + hashlib.sha256((tmp_path / "p.csv").read_bytes()).hexdigest()
+    manifest.pop("digests", None)
+    (tmp_path / "p.manifest.json").write_text(json.dumps(manifest))
+    done = command("verify", tmp_path / "p.csv", tmp_path / "t.csv", *config)
+    assert done.returncode == 1
+    assert "changed after it was published" in done.stderr
+
+
+def test_suppressed_values_are_not_counted_by(tmp_path):
+    own = rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=1), when_exhausted="suppress")
+    kept = series(tmp_path, own)
+    kept.publish(month(0))
+    release = kept.publish_to(None, month(0), again=True).release
+    assert (release.table["disease"] == "*").any()
+    with pytest.raises(rv.DataError, match="suppressed"):
+        release.count("disease = d3")
+    assert release.count("age >= 0").upper == 200
+
+
+def test_a_permanent_cohort_keeps_a_tombstone(tmp_path):
+    own = rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=3), permanent=("d1",))
+    kept = series(tmp_path, own)
+    kept.publish(month(0))
+    with pytest.raises(rv.RefusedError, match="tombstone"):
+        kept.forget(3)
+    assert kept.forget(3, tombstone=True)

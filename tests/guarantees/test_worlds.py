@@ -147,7 +147,7 @@ def test_a_table_or_batch_that_is_not_diverse():
     with pytest.raises(InfeasibleError, match="9 new persons") as told:
         book.publish(pl.concat([table(40), alike]), np.random.default_rng(0))
     assert "l = 3 would do" in str(told.value)
-    assert "wait for more people" in str(told.value)
+    assert "how large batches are beforehand" in str(told.value)
 
 
 def test_deletions_and_changes_are_refused():

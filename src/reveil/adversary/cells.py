@@ -57,7 +57,8 @@ def runs_of(evidence: Evidence) -> Runs:
     where = []
     for view, runs in zip(evidence.views, of_view, strict=True):
         groups = np.full(used, ABSENT, np.int32)
-        groups[runs] = view.sure  # -1 is UNSURE
+        # -1 is UNSURE. Of a group with a suppressed value, nothing is known of anybody by what is not in it.
+        groups[runs] = np.where(np.append(view.veiled, False)[view.sure], UNSURE, view.sure)
         where.append(groups)
     return Runs(np.concatenate(owners) if owners else current[:0], tuple(of_view), tuple(where))
 

@@ -89,6 +89,12 @@ class View:
         return Histogram(self.indptr, self.codes, self.counts, domain)
 
     @cached_property
+    def veiled(self) -> BoolArray:
+        """Groups with a suppressed value, which may be any."""
+        told = np.bincount(np.repeat(np.arange(self.n_groups), np.diff(self.indptr)), self.counts, self.n_groups)
+        return np.asarray((told < self.sizes) & (told.sum() > 0), np.bool_)
+
+    @cached_property
     def only(self) -> CodeArray:
         """The one group in which each person may be, -1 where there are several or none."""
         single = np.diff(self.cand_indptr) == 1

@@ -135,7 +135,8 @@ def slots_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = 
     before = _before(person)
     changed = np.where(before >= 0, 0, -1).astype(np.int8) if one_table else np.concatenate(evidence.changed)
     # A release that does not tell the sensitive column says nothing about values: nobody is placed in it.
-    told = [candidates and len(view.codes) > 0 for view in views]
+    # A suppressed value may be any: what a release with some leaves possible is not chained.
+    told = [candidates and len(view.codes) > 0 and not view.veiled.any() for view in views]
     many = [np.diff(view.cand_indptr) * tells for view, tells in zip(views, told, strict=True)]
     groups = [view.cand_groups + start for view, start, tells in zip(views, group_starts, told, strict=False) if tells]
     ends = [view.indptr[1:] for view in views]

@@ -75,7 +75,8 @@ def keep_together(
 
     A cohort rests if one of its persons is absent or rests. Who has a permanent value that their cohort was told to
     have, and was not told with it themselves, is published with their value as first told; and so is the whole cohort
-    where the values of today would break somebody's bound. If those would, too, the cohort rests.
+    where the values of today would break somebody's bound. A cohort rests, too, if its values as first told would
+    break one, whatever those of today are: who rests depends on what was told alone.
     """
     own = cohorts.member
     inside = np.flatnonzero(own >= 0)
@@ -90,7 +91,8 @@ def keep_together(
     now = np.where((own >= 0) & (lasting | acquired), cohorts.told, values).astype(np.int32)
     bad = broken_groups(own, now, permanent, harmless, pairs, needs, rule)
     now = np.where(np.isin(own, bad) & (own >= 0), cohorts.told, now).astype(np.int32)
-    bad = broken_groups(own, now, permanent, harmless, pairs, needs, rule)
+    told = np.where(own >= 0, cohorts.told, values).astype(np.int32)
+    bad = broken_groups(own, told, permanent, harmless, pairs, needs, rule)
     out = rests | ((own >= 0) & np.isin(own, np.union1d(resting, bad)))
     return Kept(out, now)
 

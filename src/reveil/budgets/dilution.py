@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,8 @@ def read_list(population: Any, schema: Schema) -> Snapshot:
     columns = [column for column in schema.columns if column.role in (Role.PERSON, Role.QUASI)]
     names = [column.name for column in columns]
     raw = read_columns(population, names)
-    return read_snapshot(raw, Schema.of(columns, schema.null_values))
+    read = read_snapshot(raw, Schema.of(columns, schema.null_values))
+    return read if not isinstance(population, str | Path) else replace(read, origin=str(population))
 
 
 def read_columns(population: Any, names: list[str]) -> pl.DataFrame:
@@ -50,7 +51,7 @@ def read_columns(population: Any, names: list[str]) -> pl.DataFrame:
                 "this registration list cannot be read", file=path, hint="It must be a CSV or Parquet file."
             ) from None
     else:
-        frame = population if isinstance(population, pl.DataFrame) else pl.DataFrame(population)
+        frame = _frame(population)
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise DataError(
@@ -59,6 +60,15 @@ def read_columns(population: Any, names: list[str]) -> pl.DataFrame:
             hint="It needs the person column and every quasi column that is published.",
         )
     return frame.select(names)
+
+
+def _frame(population: Any) -> pl.DataFrame:
+    """Return a table of any library as one of polars."""
+    if isinstance(population, pl.DataFrame):
+        return population
+    if not hasattr(population, "__arrow_c_stream__") and not hasattr(population, "columns"):
+        raise ConfigError("population must be a file or a table", hint='population = "voters.csv"')
+    return pl.DataFrame(population)
 
 
 def with_absent(snapshot: Snapshot, population: Any, published: IntArray) -> Listed:

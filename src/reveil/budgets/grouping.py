@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from reveil.budgets.strategies import Strategy
     from reveil.budgets.survival import Pairs
-    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.statistics import CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,6 +38,9 @@ _FEW = 64  # of so many records one may be left over and is placed; of more, lar
 _WAYS_OUT = (
     "Declare values harmless that need no protection, ask for a smaller l, fewer releases or a smaller alpha, or "
     "publish more records at once."
+)
+_REST = (
+    'A series of its own, into which these releases are adopted first, can let people rest: when_exhausted = "rest".'
 )
 _SOONER = "Set largest lower, so that they rest sooner; that may be changed in a series at any time."
 
@@ -65,7 +68,7 @@ class Crowd:
 
     ``values``: what is bounded of each item, -1 for nothing; ``points``: where it lies, one row each; ``order``: the
     items along the curve. The item ``pair_item[k]`` needs a group of ``pair_need[k]`` rows for each row with the value
-    ``pair_value[k]``, ascending by item. ``optional`` items carry no value and may be left out.
+    ``pair_value[k]``, ascending by item.
     """
 
     values: CodeArray = field(repr=False)
@@ -74,7 +77,6 @@ class Crowd:
     pair_item: CodeArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int32))
     pair_value: CodeArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int32))
     pair_need: FloatArray = field(repr=False, default_factory=lambda: np.zeros(0))
-    optional: BoolArray | None = field(repr=False, default=None)
 
 
 def needed_by(pairs: Pairs, rule: Rule) -> FloatArray:
@@ -83,14 +85,12 @@ def needed_by(pairs: Pairs, rule: Rule) -> FloatArray:
 
 
 def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
-    """Return the group of each item, numbered from 0; -1 for optional items that are in none."""
+    """Return the group of each item, numbered from 0."""
     line = _Line.of(crowd)
-    total, present, least = len(line.values), int(line.here.sum()), rule.least
-    if not present:
-        return np.full(total, -1, np.int32)
+    total, least = len(line.values), rule.least
     if total < least:
         raise InfeasibleError(
-            f"{present:,} records are to be published, and every group needs at least {least}",
+            f"{total:,} records are to be published, and every group needs at least {least}",
             hint="Publish more records at once, or ask for less: a smaller l, fewer releases, a smaller alpha.",
         )
     own_needs = line.own_needs()
@@ -101,10 +101,10 @@ def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
         if len(most) <= min(4 * size, total):
             most = rule.most(min(8 * size, total))
         labels, groups = line.grow(most, demand.hold(size, most), size, own_needs)
-        todo = np.flatnonzero((labels < 0) & line.here)
+        todo = np.flatnonzero(labels < 0)
         if 0 < len(todo) <= size + total // _FEW:
             kernels.place(*line.arrays, labels, groups, todo, most, line.domain, REACH)
-        if (labels[line.here] >= 0).all():
+        if (labels >= 0).all():
             kernels.split(*line.arrays, labels, groups, most, least, line.domain)
             return line.named(labels)
         size += max(1, size // 4) if size < _LARGE * least else size
@@ -113,7 +113,7 @@ def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
     raise InfeasibleError(
         "no groups were found in which everybody's budget suffices: too many persons were linked with the same values "
         "too often",
-        hint=_SOONER if isinstance(rule.strategy, Geometric) else 'Let them rest: when_exhausted = "rest".',
+        hint=_SOONER if isinstance(rule.strategy, Geometric) else _REST,
     )
 
 
@@ -180,7 +180,6 @@ class _Line:
     pair_values: CodeArray
     pair_needs: FloatArray
     points: FloatArray
-    here: BoolArray
     domain: int
 
     @classmethod
@@ -199,7 +198,6 @@ class _Line:
             pair_values,
             crowd.pair_need[useful][by_item],
             np.ascontiguousarray(crowd.points[order]),
-            np.ones(len(order), np.bool_) if crowd.optional is None else ~crowd.optional[order],
             int(max(values.max(initial=0), pair_values.max(initial=0))) + 1,
         )
 
@@ -220,9 +218,9 @@ class _Line:
 
     def grow(self, most: IntArray, hold: IntArray, size: int, own_needs: FloatArray) -> tuple[CodeArray, int]:
         # Who needs the largest group for their own value is the hardest to place, and comes first.
-        hard = np.flatnonzero(self.here & (own_needs > size))
+        hard = np.flatnonzero(own_needs > size)
         hard = hard[np.argsort(-own_needs[hard], kind="stable")]
-        seeds = np.concatenate([hard, np.flatnonzero(self.here)])
+        seeds = np.concatenate([hard, np.arange(len(self.values))])
         finite = own_needs[np.isfinite(own_needs)]
         limit = min(max(4 * size, int(finite.max(initial=0)) + size), len(most) - 1, len(self.values))
         labels, groups = kernels.grow(*self.arrays, seeds, most, hold, size, limit, self.domain, NEAR)
@@ -238,11 +236,7 @@ class _Line:
             return not (counts[self.pair_values] * self.pair_needs > total).any()
 
     def named(self, labels: CodeArray) -> CodeArray:
-        """Return the labels in the order of the items, numbered without gaps; a group of absent ones alone is none."""
-        real = np.zeros(int(labels.max()) + 2, np.bool_)
-        real[labels[self.here]] = True
-        dense = np.where(real, np.cumsum(real) - 1, -1).astype(np.int32)
-        dense[-1] = -1  # of label -1
+        """Return the labels in the order of the items, numbered without gaps."""
         found = np.empty(len(labels), np.int32)
-        found[self.order] = dense[labels]
+        found[self.order] = np.unique(labels, return_inverse=True)[1]
         return found

@@ -25,6 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 
 ROUNDING = 1e-12  # more than products of so few floats can be off, and less than anybody could use
 _SMALL = 1 << 12  # groups up to this size are judged exactly, larger ones a hair too strictly
+MOST = 10_000  # releases, or alpha: beyond that groups would be as large as tables
 _NEAR = 1e-6
 
 
@@ -105,6 +106,8 @@ class ConstantRatio(Strategy):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "releases", whole_number("releases", self.releases, least=1))
+        if self.releases > MOST:
+            raise ConfigError(f"releases must be at most {MOST:,}", hint="So long a series needs huge groups.")
 
     def share(self, l: Fraction) -> float:
         """Return 1 - (1 - 1/l)^(1/releases)."""
@@ -154,6 +157,8 @@ class Geometric(Strategy):
                 f"alpha must be above 1, not {self.alpha!r}",
                 hint="With alpha = 1 one release spends everything. Take 3 or more.",
             )
+        if alpha > MOST:
+            raise ConfigError(f"alpha must be at most {MOST:,}", hint="Groups are at least alpha times l large.")
         object.__setattr__(self, "alpha", plain_number(alpha))
 
     @property

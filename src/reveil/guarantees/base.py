@@ -189,6 +189,9 @@ class Guarantee(ABC):
         """
         return None
 
+    def may_forget(self, *, tombstone: bool) -> None:  # noqa: B027
+        """Refuse an erasure after which the rule of the series could not be kept."""
+
     def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:  # noqa: ARG002
         """Return what is left of whose budget for which values after so many releases, for the owner's eyes."""
         raise ConfigError(

@@ -135,7 +135,7 @@ class GlobalGuarantee(Guarantee):
         """Build from the ``[guarantee]`` table of a config: the strategy is a name with its parameter beside it."""
         settings = dict(table)
         name = settings.pop("strategy", None)
-        if name not in STRATEGIES:
+        if not isinstance(name, str) or name not in STRATEGIES:
             raise ConfigError(
                 "the guarantee 'global' needs a strategy" if name is None else f"there is no strategy {name!r}",
                 hint='strategy = "constant-ratio" with releases = 3, or strategy = "geometric" with alpha = 3.0',
@@ -162,6 +162,12 @@ class GlobalGuarantee(Guarantee):
             )
         for key in ("harmless", "permanent"):
             object.__setattr__(self, key, _texts(key, getattr(self, key)))
+        if self.population is not None and self.permanent:
+            raise ConfigError(
+                "permanent values and a registration list do not go together: a cohort would have to keep its absent "
+                "persons",
+                hint="Take one of the two out.",
+            )
         if set(self.harmless) & set(self.permanent):
             raise ConfigError("a value is declared both harmless and permanent", hint="Keep one of the two.")
         if self.when_exhausted not in EXHAUSTED:
@@ -223,6 +229,15 @@ class GlobalGuarantee(Guarantee):
         """Return whether a setting may change: only how large a group may become. The bound rests on the survival."""
         return key == "largest"
 
+    def may_forget(self, *, tombstone: bool) -> None:
+        """Refuse to erase somebody whose cohort could then not be seen to be incomplete."""
+        if self.permanent and not tombstone:
+            raise RefusedError(
+                "where values are permanent, an erasure must leave a tombstone: the people who shared a group with "
+                "somebody have to stay together, or all be absent",
+                hint="Forget them with --tombstone: a pseudonym and what was told stay, nothing else.",
+            )
+
     def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
         """Return the values that the settings name."""
         return (*self.harmless, *self.permanent)
@@ -243,6 +258,13 @@ class GlobalGuarantee(Guarantee):
                 f"column {schema.plain[0]!r} is plain, and would link a person's rows from release to release",
                 column=schema.plain[0],
                 hint="Make it quasi, or drop it (identifier).",
+            )
+        tree = [name for name in schema.quasi if schema[name].taxonomy is not None]
+        if self.population is not None and tree:
+            raise ConfigError(
+                "with a registration list, boxes must not overlap, and labels of a hierarchy do",
+                column=tree[0],
+                hint="Take the hierarchy or the list out.",
             )
         check_names(schema, two_tables=False)
 
@@ -358,7 +380,7 @@ class GlobalGuarantee(Guarantee):
     ) -> Adoption:
         """Multiply what a release from elsewhere told into everybody's survival.
 
-        Whoever could be in several groups has nothing left for the values of the one that was taken, and rests.
+        Whoever could be in several groups has nothing left for any value, and rests.
         """
         if self.permanent:
             raise RefusedError(

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.budgets.cohorts import Cohorts, keep_together
+from reveil.budgets.cohorts import Cohorts, broken_groups, keep_together
 from reveil.budgets.dilution import with_absent
 from reveil.budgets.grouping import Crowd, Rule, form_groups, needed_by
 from reveil.budgets.survival import Pairs, linked, updated
 from reveil.curve import along_curve
 from reveil.dice import shuffled
 from reveil.errors import InfeasibleError
+from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.assembly import published_names
 from reveil.guarantees.signature_based import points_of
+from reveil.models.k_anonymity import KAnonymity
 from reveil.notation import SUPPRESSED_VALUE, Form, from_text
 from reveil.recoders.boxes import BoxRecoder
 from reveil.release import Release, compact
@@ -126,7 +128,8 @@ def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms) 
         optional = np.arange(len(own)) >= len(loose)
     labels = np.zeros(0, np.int32)
     if len(loose):
-        labels = _loose_groups(together, own, loose, optional, now, terms)
+        forming = _loose_groups if optional is None else _regions
+        labels = forming(together, own, loose, now, terms)
         groups[loose] = labels[: len(loose)]
         n_loose = int(labels.max()) + 1
     kept = published[now.cohorts.member[published] >= 0]
@@ -145,10 +148,8 @@ def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms) 
     return Made(groups, BoxRecoder().recode(codes, _partition(groups)), None)
 
 
-def _loose_groups(
-    codes: Codes, items: IntArray, loose: IntArray, optional: BoolArray | None, now: Situation, terms: Terms
-) -> CodeArray:
-    """Group some items; the first of them are the records ``loose``, the others are absent."""
+def _loose_groups(codes: Codes, items: IntArray, loose: IntArray, now: Situation, terms: Terms) -> CodeArray:
+    """Group some items, which are the records ``loose``."""
     place = np.full(codes.n, -1, np.int64)
     place[items] = np.arange(len(items))
     order = place[along_curve(codes)]
@@ -165,9 +166,39 @@ def _loose_groups(
         item[inside],
         now.pairs.value[inside],
         now.needs[inside],
-        optional,
     )
     return form_groups(crowd, terms.rule)
+
+
+def _regions(codes: Codes, items: IntArray, loose: IntArray, now: Situation, terms: Terms) -> CodeArray:
+    """Group the records ``loose`` by cutting the whole list, of which they are the first, into regions.
+
+    Boxes that shared a listed person would tell more than each by itself: whoever is likely to be meant by one is less
+    likely to be meant by the other. So every listed person is in one region, and regions are cut between values. They
+    are as small as the budgets of all of them allow.
+    """
+    values = np.full(len(items), -1, np.int32)
+    values[: len(loose)] = now.bounded(terms.harmless)[loose]
+    of_record = np.full(len(now.values), -1, np.int32)
+    of_record[loose] = np.arange(len(loose))
+    item = of_record[now.pairs.record]
+    pairs, needs = now.pairs.select(item >= 0), now.needs[item >= 0]
+    pairs = replace(pairs, record=item[item >= 0].astype(pairs.record.dtype))
+    own = codes.take(items)
+    size, none = terms.rule.least, np.zeros(0, np.int32)
+    while size <= own.n:
+        labels = Mondrian().group(own, KAnonymity(size), np.random.default_rng(0)).labels
+        used = np.unique(labels[: len(loose)])  # a region of absent persons only is not published
+        number = np.full(int(labels.max()) + 1, -1, np.int32)
+        number[used] = np.arange(len(used))
+        labels = number[labels]
+        if not len(broken_groups(labels, values, none, none, pairs, needs, terms.rule)):
+            return labels
+        size *= 2
+    raise InfeasibleError(
+        "even all the persons of the registration list together do not dilute these values enough",
+        hint="A longer list helps, or a smaller l.",
+    )
 
 
 def _partition(groups: CodeArray) -> Partition:
@@ -260,7 +291,7 @@ def told_elsewhere(
 ) -> tuple[pl.DataFrame, pl.Series]:
     """Return what a release from elsewhere says of each record found in it, and values that nobody has today.
 
-    ``groups`` is the group of each record, -1 for none. Whoever could be in ``several`` survives nothing.
+    ``groups`` is the group of each record, -1 for none. Whoever could be in ``several`` survives no value at all.
     """
     of_row, values = release.group_values()
     texts = canonical_text(values[sensitive]).rename("text")
@@ -274,7 +305,7 @@ def told_elsewhere(
     shares = counted.with_columns(survival=1 - pl.col("count") / pl.col("count").sum().over("group"))
     there = np.flatnonzero(groups >= 0)
     persons = pl.DataFrame({"record": there, "group": groups[there].astype(np.int64), "several": several[there]})
-    told = persons.join(shares, on="group").with_columns(
-        survival=pl.when("several").then(0.0).otherwise(pl.col("survival")), links=pl.lit(1, pl.Int64)
-    )
-    return told.select("record", "value", "survival", "links").sort("record", "value"), more.rename(sensitive)
+    told = persons.filter(~pl.col("several")).join(shares, on="group").select("record", "value", "survival")
+    unsure = persons.filter("several").select("record").join(every.select("value"), how="cross")
+    both = pl.concat([told, unsure.with_columns(survival=pl.lit(0.0)).select(told.columns)])
+    return both.with_columns(links=pl.lit(1, pl.Int64)).sort("record", "value"), more.rename(sensitive)

@@ -22,7 +22,7 @@ from reveil.guarantees.assembly import (
     published_names,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
-from reveil.guarantees.world_ledgers import Drawn, remembered
+from reveil.guarantees.world_ledgers import MOST_WORLDS, Drawn, remembered
 from reveil.manifest import make_manifest
 from reveil.models.any_group import AnyGroup
 from reveil.recoders.boxes import boxed
@@ -45,7 +45,18 @@ if TYPE_CHECKING:
     from reveil.worlds.drawing import Tokens
 
 _KNOWS = "Others may know who is in the table and everybody's quasi values, all the releases, and nobody's value."
-_STAYS = "Nobody leaves the table, and no value of anybody changes from release to release."
+_STAYS = (
+    "Nobody leaves the table, and no quasi or sensitive value of anybody changes from release to release; nobody knows "
+    "whose plain values did."
+)
+_BEFOREHAND = (
+    "l, and who is in which batch, were settled without looking at sensitive values, and nobody learns of a refusal: a "
+    "smaller l that was taken because a larger one was refused, or a batch that had to wait, tells something."
+)
+_BUCKETS = (
+    "Nobody runs the program on every table that may be: the boundaries of the buckets follow the values, and tell "
+    "such a person more, up to certainty (blind = true prevents that)."
+)
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,8 @@ class PossibleWorlds(Guarantee):
             number = getattr(self, key)
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
                 raise ConfigError(f"{key} must be a whole number from {least} up, not {number!r}")
+        if self.l > MOST_WORLDS:
+            raise ConfigError(f"l must be at most {MOST_WORLDS}", hint="The vault keeps one number per world.")
         for key in ("project", "blind"):
             if not isinstance(getattr(self, key), bool):
                 raise ConfigError(f"{key} must be true or false")
@@ -162,7 +175,7 @@ class PossibleWorlds(Guarantee):
             "Beforehand, every way to deal the values of neighbours to them, each with its plain columns, is equally "
             "likely; the adversary may know the program and everything but the dice."
         )
-        return guarantee, claim, (_KNOWS, how, _STAYS)
+        return guarantee, claim, (_KNOWS, how, _STAYS, _BEFOREHAND, *(() if self.blind else (_BUCKETS,)))
 
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
@@ -256,8 +269,8 @@ class PossibleWorlds(Guarantee):
             raise InfeasibleError(
                 f"some value has more than one in {self.l} of {who}",
                 hint=(
-                    f"{way}A later batch must be diverse by itself: wait for more people, or begin a series of their "
-                    "own."
+                    f"{way}A later batch must be diverse by itself: settle how large batches are beforehand (a batch "
+                    "that had to wait tells something), or begin a series of their own."
                     if known.batches
                     else f"{way}Or merge values, so that none is so frequent."
                 ),

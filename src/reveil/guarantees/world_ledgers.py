@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 BATCHES = Ledger("batches", keys=("batch",), whole=("persons", "truth"), personal=False)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+MOST_WORLDS = 27 * 26  # as many columns as there are names
 _ANOTHER = (
     "People who leave, return or change are for kind = 'tau-safety', in a vault of its own into which every release so "
     "far is adopted first."
@@ -115,6 +116,6 @@ def _check_changes(memory: Memory, schema: Schema, here: pl.DataFrame) -> None:
             raise RefusedError(
                 f"{changed:,} persons have another value of {name!r} than before, and the worlds are about one table",
                 column=name,
-                hint="Publish what does not change (the year of birth, not the age), or the value of the first "
-                f"release. {_ANOTHER}",
+                hint="That holds for columns that are left out now, too. Publish from a table in which it does not "
+                f"change (the year of birth, not the age). {_ANOTHER}",
             )

@@ -81,8 +81,9 @@ def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], gua
         name = rest.rpartition(".")[0]
         roles = {before.get(f"columns.{name}.role"), now.get(f"columns.{name}.role")} - {None}
         # Quasi columns may come and go and be recoded: no promise rests on them. Neither on what is dropped.
-        free = {Role.QUASI.value, Role.IDENTIFIER.value, *([Role.PLAIN.value] if guarantee.any_columns else [])}
-        return roles <= free or not guarantee.remembers
+        free = roles <= {Role.QUASI.value, Role.IDENTIFIER.value}
+        # A plain column may come or go where it moves with the values, but never become or have been another.
+        return free or (guarantee.any_columns and roles == {Role.PLAIN.value}) or not guarantee.remembers
     if section == "guarantee":
         if key == "guarantee.kind":
             return False
@@ -93,6 +94,27 @@ def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], gua
         return before.get(key) is None or now.get(key) is None  # a vault has one name, given once
     # A seed that was never declared was drawn: declaring one now would change it.
     return key == "series.seed" and key not in now
+
+
+def check_roles(ever: Mapping[str, str], schema: Schema) -> None:
+    """Raise if a column that is plain now was something else in an earlier release, or the other way round.
+
+    Published in a box once and as it is another time, it links everybody who is in both.
+    """
+    for column in schema.columns:
+        before = ever.get(column.name)
+        if before is not None and before != column.role.value and Role.PLAIN.value in (before, column.role.value):
+            raise RefusedError(
+                f"column {column.name!r} is {column.role.value} now and was {before} in an earlier release",
+                column=column.name,
+                hint="Whoever holds both releases could join them by it. Set it back, or leave it out (--columns).",
+            )
+
+
+def roles_ever(ever: Mapping[str, str], schema: Schema) -> dict[str, str]:
+    """Return the roles that columns had in any release, with those of today; a dropped column keeps what it was."""
+    now = {column.name: column.role.value for column in schema.columns}
+    return {**{name: role for name, role in now.items() if role != Role.IDENTIFIER.value or name not in ever}, **ever}
 
 
 def _text(value: Any) -> str:

@@ -111,6 +111,17 @@ def says_the_same(manifest: Mapping[str, Any], row: ReleaseRow) -> bool:
     return {key: value for key, value in manifest.items() if key not in _DIGESTS} == own
 
 
+def is_table_of(table: Path, row: ReleaseRow) -> bool:
+    """Return whether the bytes of a table are those of a release, or say the same in another format."""
+    own = _own(row)
+    known: dict[str, str] = own.get("digests") or {}
+    suffix = table.suffix.removeprefix(".").lower()
+    tables = tables_of(table, own)
+    if not known or not all(part.is_file() for part in tables):
+        return not known
+    return digest_of(*tables) == known[suffix] if suffix in known else _converted(table, known)
+
+
 def _wrong_tables(path: Path, manifest: dict[str, Any], own: dict[str, Any]) -> list[str]:
     """Compare the tables beside a manifest with what the vault knows: a changed manifest may fit a changed table."""
     stem = path.name.removesuffix(_ENDING)

@@ -11,7 +11,7 @@ from reveil.errors import ConfigError, DataError, VerificationError
 from reveil.expressions import matches, parse
 from reveil.schema import Role, Schema
 from reveil.series.agreement import check_columns
-from reveil.series.backups import says_the_same
+from reveil.series.backups import is_table_of, says_the_same
 from reveil.series.column_types import settled, with_known_types
 from reveil.series.telling import Job
 from reveil.snapshot import Snapshot, read_snapshot
@@ -40,11 +40,13 @@ def read_job(
     snapshot = settled(snapshot, vault.attributes())
     request: dict[str, Any] = {"columns": None, "where": None}
     if where is not None:
-        snapshot = _records(snapshot, where)
+        snapshot = _records(snapshot, where, hidden=snapshot.schema.plain if any_columns else ())
         request["where"] = where
     if columns is not None:
         listed = columns.split(",") if isinstance(columns, str) else columns
-        wanted = tuple(dict.fromkeys(name.strip() for name in listed))
+        wanted = tuple(dict.fromkeys(name for given in listed if (name := given.strip())))
+        if not wanted:
+            raise ConfigError("no column is named", hint="Name columns of the table, separated by commas.")
         request["columns"] = sorted(wanted)
         check_columns(wanted, snapshot.schema, any_columns=any_columns)
         return Job.of(vault, _columns(snapshot, wanted), request, snapshot)
@@ -59,10 +61,11 @@ def read_part(
     *,
     known: bool,
     any_columns: bool = False,
+    table: Path | None = None,
 ) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
-    ``known``: the vault must know the release.
+    ``known``: the vault must know the release, and where ``table`` is its file, the bytes.
     """
     own = manifest.get("series_id") == vault.series_id
     rows = {row.release: row for row in vault.releases()} if own else {}
@@ -73,6 +76,10 @@ def read_part(
             file=vault.folder,
             hint="Is this the config that it was published with? Beside the releases of the series it may tell more "
             "than any of them promises.",
+        )
+    if known and row is not None and table is not None and not is_table_of(table, row):
+        raise VerificationError(
+            "this file was changed after it was published", file=table, hint="The vault knows other bytes of it."
         )
     request = {} if row is None else row.request
     columns, where = request.get("columns"), request.get("where")
@@ -87,15 +94,16 @@ def files_of(*given: object) -> list[Path]:
     return paths
 
 
-def _records(snapshot: Snapshot, where: str) -> Snapshot:
-    """Return the records that satisfy an expression over columns that are not sensitive."""
+def _records(snapshot: Snapshot, where: str, *, hidden: tuple[str, ...]) -> Snapshot:
+    """Return the records that satisfy an expression over columns that are neither sensitive nor ``hidden``."""
     expression = parse(where)
-    secret = [name for name in expression.columns() if name in snapshot.schema.sensitive]
+    secret = [name for name in expression.columns() if name in (*snapshot.schema.sensitive, *hidden)]
     if secret:
         raise ConfigError(
-            f"who is published must not depend on the sensitive column {secret[0]!r}: absence would tell it",
+            f"who is published must not depend on the {snapshot.schema[secret[0]].role.value} column {secret[0]!r}: "
+            "absence would tell it",
             column=secret[0],
-            hint="Use columns that are not sensitive.",
+            hint="Use columns that others may know.",
         )
     frame = snapshot.frame.filter(matches(expression, snapshot.frame, snapshot.schema))
     if not frame.height:

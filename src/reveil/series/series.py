@@ -20,7 +20,7 @@ from reveil.files import keep_out, output_path, spare, undisturbed
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.release import GROUP, Release
 from reveil.series.adoption import Adopted, adopt
-from reveil.series.agreement import agree, described, same_making
+from reveil.series.agreement import agree, check_roles, described, roles_ever, same_making
 from reveil.series.alone import alone
 from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
@@ -307,14 +307,17 @@ class Series:
             vault.abandon(release)
             remove_drafts(vault)
 
-    def part_of(self, frame: Any, manifest: Mapping[str, Any], *, known: bool = False) -> Snapshot:
+    def part_of(
+        self, frame: Any, manifest: Mapping[str, Any], *, known: bool = False, table: Path | None = None
+    ) -> Snapshot:
         """Return the part of a snapshot that was asked for when a release was made of it.
 
-        ``known``: the vault must know the release. Else one that it does not know is taken to be of the whole table.
+        ``known``: the vault must know the release, and the bytes of ``table`` if that is its file. Else one that it
+        does not know is taken to be of the whole table.
         """
         with self._opened() as vault:
             any_columns = self.guarantee.any_columns
-            return read_part(vault, self.schema, frame, manifest, known=known, any_columns=any_columns)
+            return read_part(vault, self.schema, frame, manifest, known=known, any_columns=any_columns, table=table)
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
@@ -349,6 +352,7 @@ class Series:
         """
         if self.schema.person is None:
             raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
+        self.guarantee.may_forget(tombstone=tombstone)
         with alone(self.vault), self._opened() as vault:
             texts = identities(one_person(person, self.schema.person), vault.setting(KIND))
             high, low = vault.key.pseudonyms(texts)
@@ -387,6 +391,7 @@ class Series:
         return {
             "config": described(self.name, self.seed, self.schema, self.guarantee, self.method),
             "seed": self.seed if self.seed is not None else vault.setting("seed"),
+            "roles": roles_ever(vault.setting("roles") or {}, self.schema),
         }
 
     @contextmanager
@@ -404,5 +409,7 @@ class Series:
                 now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
                 before = vault.setting("config") or {}
                 agree(before, now, self.guarantee)
+                if self.guarantee.remembers:
+                    check_roles(vault.setting("roles") or {}, self.schema)
                 self.name = self.name or before.get("series.name")
             yield vault

@@ -57,7 +57,7 @@ def blind_buckets(codes: Codes, values: CodeArray, l: int) -> IntArray:
     would_do = next((k for k in range(l - 1, 1, -1) if is_diverse(_cut(order, values, k), values, k)), None)
     raise InfeasibleError(
         f"blind = true finds no buckets in which no value has more than one in {l} records, up to {MOST * l:,} records",
-        hint=(f"l = {would_do} would do. " if would_do else "")
+        hint=(f"l = {would_do} would do; taken because of this refusal, it tells something. " if would_do else "")
         + "With blind = false buckets follow the values, and the claim holds up to what their boundaries tell.",
     )
 

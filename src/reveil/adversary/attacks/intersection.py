@@ -96,6 +96,7 @@ def _possible(view: View, persons: IntArray, word: int) -> WordArray:
     here = (view.codes // WORD) == word
     bits = np.zeros(view.n_groups, np.uint64)
     np.bitwise_or.at(bits, owners[here], np.uint64(1) << (view.codes[here] % WORD).astype(np.uint64))
+    bits[view.veiled] = ~np.uint64(0)
     out = np.zeros(len(persons), np.uint64)
     ends = np.cumsum(np.diff(view.cand_indptr)[persons])
     start = 0
