@@ -130,8 +130,9 @@ class Counter:
         """Refuse to count by a column in which values were suppressed: they may be any."""
         if self.release.manifest["guarantee"].get("when_exhausted") != "suppress":
             return
+        values = self.release.values
         for name in expression.columns():
-            if name in self.release.values.columns and (self.release.values[name].cast(pl.String) == SUPPRESSED_VALUE).any():
+            if name in values.columns and (values[name].cast(pl.String) == SUPPRESSED_VALUE).any():
                 raise DataError(
                     f"some values of column {name!r} were suppressed, and may be any",
                     column=name,

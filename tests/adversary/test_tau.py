@@ -17,7 +17,7 @@ from reveil.adversary.evidence import gather
 from reveil.testing import enumerate_memberships
 from tests.adversary.handmade import evidence_of, found
 
-quick = settings(deadline=None, max_examples=150, suppress_health_check=list(HealthCheck))
+quick = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))
 RULES = {
     "unknown": {"kind": "unknown"},
     "tau-safety": {"kind": "tau-safety", "m": 2, "strict": True},

@@ -160,7 +160,7 @@ def test_whatever_reveil_publishes_can_be_read_without_its_manifest(made, k, par
     assert found.placed == made.frame.height
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.data())
 def test_as_many_as_possible_and_nobody_where_they_cannot_be(data):
     ages = data.draw(st.lists(st.integers(0, 6), min_size=1, max_size=12))

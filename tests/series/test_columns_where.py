@@ -40,7 +40,7 @@ def test_some_columns(tmp_path):
         (["disease"], "quasi"),
         (["age", "disease", "pid"], "pid"),
         (["age", "disease", "nothing"], "nothing"),
-        ([], "disease"),
+        ([], "no column is named"),
     ],
 )
 def test_columns_that_cannot_be(tmp_path, columns, word):
