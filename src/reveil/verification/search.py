@@ -144,7 +144,7 @@ def check_two_tables(
 
 def _exact_codes(own: Admitted) -> CodeArray | None:
     """Return the code that each cell stands for, or None if one may stand for several."""
-    one = ((own.lo == own.hi) ^ own.null).all()
+    one = np.where(own.null, own.lo > own.hi, own.lo == own.hi).all()  # null alone, or one value alone
     return np.where(own.lo <= own.hi, own.lo, own.codes).astype(np.int32) if one else None
 
 
