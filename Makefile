@@ -25,7 +25,7 @@ demo: setup
 	@$(BIN)/reveil demo --out demo
 
 test: $(VENV)/.tools
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.tools
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -24,7 +24,7 @@ from reveil.testing import tables
 from reveil.verification import verify
 from tests.plain_reader import groups_of, rows_of
 
-quick = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
+quick = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
 MODELS = [
     rv.KAnonymity(1),
     rv.KAnonymity(3),

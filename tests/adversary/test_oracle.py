@@ -53,7 +53,7 @@ def run(name, evidence):
 
 
 @given(published())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_exact_is_the_share_of_worlds_and_bounds_hold(series):
     evidence = gathered(series)
     assert all(view.settled.all() for view in evidence.views)
@@ -77,7 +77,7 @@ def test_exact_is_the_share_of_worlds_and_bounds_hold(series):
 
 
 @given(published())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_serial_is_the_share_of_worlds_in_which_a_value_was_ever_had(series):
     evidence = gathered(series, "presence")
     worlds = enumerate_worlds([as_groups(*own) for own in series])
@@ -104,7 +104,7 @@ def overlapping(draw):
 
 
 @given(overlapping())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_certain_is_certain_where_boxes_overlap(series):
     schema = rv.Schema(person="pid", quasi="x", sensitive="disease")
     frames = [

@@ -21,7 +21,7 @@ from reveil.testing.worlds import Group, enumerate_worlds
 from tests.budgets.plain_book import PlainSeries, groups_of
 
 VALUES = "abcdefgh"
-slow = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 STRATEGIES = [ConstantRatio(releases=1), ConstantRatio(releases=2), Geometric(alpha=1.5)]
 SCHEMA = rv.Schema(person="pid", quasi=["age", "place"], sensitive="disease")
 

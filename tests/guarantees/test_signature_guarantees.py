@@ -20,7 +20,7 @@ from tests.signatures.plain_memory import PlainMemory, groups_of
 
 VALUES = "abcdefgh"
 QUASI = ("age", "town")
-slow = settings(deadline=None, max_examples=35, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
 def run(guarantee, snapshots, seed=0, domain=None):
@@ -247,7 +247,7 @@ def test_near_records_share_a_group():
     assert width(rv.TauSafety(m=2)) < width(rv.MInvariance(2)) / 5
 
 
-@settings(slow, max_examples=30)
+@settings(slow, max_examples=20)
 @given(histories(values=VALUES, max_persons=4, max_releases=2), st.integers(0, 99))
 def test_who_does_not_know_the_groups_is_bounded_too(snapshots, seed):
     """Boxes, counterfeits and events are known, groups are not: all memberships under the rule are counted."""
