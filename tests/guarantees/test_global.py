@@ -292,6 +292,8 @@ def test_absent_persons_of_a_list_dilute_groups_and_boxes_hold_them():
         values = everybody[attribute].to_numpy()
         inside &= (values >= spans["lo"].to_numpy()[:, None]) & (values <= spans["hi"].to_numpy()[:, None])
     assert inside.sum(axis=1).min() >= 5
+    # And nobody of the list is in two: boxes that share somebody tell more together than each by itself.
+    assert inside.sum(axis=0).max() <= 1
     audit = rv.audit([prepared.release], SCHEMA, population=everybody.drop("disease"), attacks=["serial"])
     assert audit.known == "nothing"
     assert audit.held
