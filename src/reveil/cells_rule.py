@@ -89,7 +89,7 @@ def check_cells(model: Model, before: Before, shown: Shown) -> None:
     for attribute, told, counts, now in zip(before.attributes, before.told, before.counts, shown.values, strict=True):
         rows = _values(before, people, members, pieces, told, counts, now)
         for part in model.parts:
-            if isinstance(part, ValueModel) and part.attribute in (None, attribute.name):
+            if isinstance(part, ValueModel) and part.concerns(attribute.name):
                 _judge_values(part, attribute, pieces, rows, before.tables.get(attribute.name))
 
 

@@ -102,7 +102,7 @@ def split_label(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
 
 
 def parsed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Read values of a type from their canonical text."""
+    """Read values of a type from their canonical text; text stays as it is."""
     try:
         if dtype == pl.Boolean:
             return text.replace_strict({"true": True, "false": False}, return_dtype=pl.Boolean)

@@ -96,4 +96,4 @@ def with_absent(snapshot: Snapshot, population: Any, published: IntArray) -> Lis
 def _as_type(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     if values.dtype == dtype:
         return values
-    return parsed(canonical_text(values), dtype) if dtype != pl.String else canonical_text(values)
+    return parsed(canonical_text(values), dtype)

@@ -19,7 +19,7 @@ from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.assembly import published_names
 from reveil.guarantees.signature_based import points_of
 from reveil.models.k_anonymity import KAnonymity
-from reveil.notation import SUPPRESSED_VALUE, Form, from_text
+from reveil.notation import SUPPRESSED_VALUE, parsed
 from reveil.recoders.boxes import BoxRecoder
 from reveil.release import Release, compact
 from reveil.snapshot import Snapshot, canonical_text
@@ -251,7 +251,7 @@ def publish_rows(
     numbers = rng.permutation(made.size) + 1
     name = snapshot.schema.sensitive[0]
     dtype = snapshot.frame[name].dtype
-    texts = memory.texts if dtype == pl.String else from_text(memory.texts, Form.VALUE, dtype)
+    texts = parsed(memory.texts, dtype)
     values = texts.gather(now.values[placement]).alias(name)
     if now.hidden.any():
         values = hide(values, now.hidden[placement])
@@ -279,7 +279,7 @@ def as_published(snapshot: Snapshot, now: Situation, memory: Memory) -> Snapshot
         return None
     name = snapshot.schema.sensitive[0]
     dtype = snapshot.frame[name].dtype
-    texts = memory.texts if dtype == pl.String else from_text(memory.texts, Form.VALUE, dtype)
+    texts = parsed(memory.texts, dtype)
     values = texts.gather(now.values).alias(name)
     if now.hidden.any():
         values = hide(values, now.hidden)

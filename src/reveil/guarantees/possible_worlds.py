@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -275,12 +275,7 @@ class PossibleWorlds(Guarantee):
                     else f"{way}Or merge values, so that none is so frequent."
                 ),
             )
-        everything = encode(whole)
-        codes = Codes(
-            tuple(replace(a, codes=a.codes[new]) for a in everything.quasi),
-            tuple(replace(a, codes=a.codes[new]) for a in everything.sensitive),
-            len(new),
-        )
+        codes = encode(whole).take(new)
         greedy = self.placement == "greedy"
         truth = known.truth if known.batches else None
         worlds = draw_worlds(codes, values[new], self.l, rng, blind=self.blind, greedy=greedy, truth=truth)

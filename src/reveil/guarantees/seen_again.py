@@ -36,8 +36,7 @@ def seen_again(written: Release, prepared: Prepared, memory: Memory, model: Mode
     person[record] = np.arange(len(record))
     own = book.of_records(CELLS)
     theirs = book.rows(CELLS, "person", strangers)
-    place = np.empty(len(theirs), np.int64)
-    place[:] = asked + _places(strangers, theirs["person"].to_numpy())
+    place = asked + _places(strangers, theirs["person"].to_numpy())
     for at, numbers in ((own["record"].to_numpy(), own["cell"]), (place, theirs["cell"])):
         there = person[at] >= 0
         cell[person[at][there]] = numbers.to_numpy()[there]
@@ -55,7 +54,8 @@ def seen_again(written: Release, prepared: Prepared, memory: Memory, model: Mode
         number = book.number(name)
         mine = told.filter(pl.col("attribute") == number)
         counted = counts.filter(pl.col("attribute") == number)
-        table = book.rows(TABLES, "attribute", np.array([number]))
+        compared = any(isinstance(part, TCloseness) and part.concerns(name) for part in model.parts)
+        table = book.rows(TABLES, "attribute", np.array([number] if compared else [], np.int32))
         now = _published(book.values(name), written.values[name])
         used = np.unique(np.concatenate([now, mine["value"], counted["value"], table["value"]])).astype(np.int64)
         attribute, code_of = _codes(book.texts(name), snapshot.schema[name], written.values[name].dtype, used)
@@ -65,7 +65,7 @@ def seen_again(written: Release, prepared: Prepared, memory: Memory, model: Mode
         counts_of.append(
             counted.select("cell", "release", value=pl.Series(code_of[counted["value"].to_numpy()]), count="number")
         )
-        if any(isinstance(part, TCloseness) and part.attribute in (None, name) for part in model.parts):
+        if compared:
             known = {memory.release: np.bincount(code_of[now], minlength=attribute.domain).astype(np.int64)}
             tables[name] = known | _tables(table, code_of, attribute.domain)
     dirty = record >= asked
@@ -106,7 +106,7 @@ def _codes(
 ) -> tuple[SensitiveAttribute, CodeArray]:
     """Return how values relate, and the code of each lasting one that is in use."""
     own = texts.gather(used).alias(column.name)
-    attribute = encode_sensitive(own if dtype == pl.String else parsed(own, dtype), column)
+    attribute = encode_sensitive(parsed(own, dtype), column)
     code_of = np.full(len(texts), -1, np.int32)
     code_of[used] = attribute.codes
     return attribute, code_of

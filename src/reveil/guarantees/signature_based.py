@@ -29,7 +29,7 @@ from reveil.guarantees.base import Guarantee, Memory, Prepared
 from reveil.manifest import make_manifest
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
-from reveil.notation import Form, from_text
+from reveil.notation import parsed
 from reveil.recoders.boxes import BoxRecoder
 from reveil.release import Release, compact
 from reveil.signature_rule import check_signatures
@@ -194,7 +194,7 @@ class SignatureGuarantee(Guarantee):
         recoded = BoxRecoder().recode(codes, partition)
         classes = recoded.classes[rows.stand_in]
         name = snapshot.schema.sensitive[0]
-        told = _values(memory.texts, snapshot.frame[name].dtype).gather(rows.value).alias(name)
+        told = parsed(memory.texts, snapshot.frame[name].dtype).gather(rows.value).alias(name)
         values = pl.DataFrame([compact(told)])
         names = published_names(snapshot, two_tables=self.two_tables)
         if not self.two_tables:
@@ -258,11 +258,6 @@ def _tight(codes: Codes, groups: Groups, m: int, rng: np.random.Generator) -> Pa
     real = np.sort(groups.record[groups.record >= 0])
     if len(real) < 2 * m:
         return Partition(real, np.array([0, len(real)], np.int64), codes.n)
-    own = Codes(tuple(replace(a, codes=a.codes[real]) for a in codes.quasi), (), len(real))
+    own = replace(codes, sensitive=()).take(real)
     inner = Mondrian().group(own, KAnonymity(m), rng)
     return Partition(real[inner.order], inner.offsets, codes.n)
-
-
-def _values(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return what codes stand for, as values of the column's type."""
-    return texts if dtype == pl.String else from_text(texts, Form.VALUE, dtype)

@@ -120,6 +120,10 @@ class ValueModel(Model):
     attribute: str | None
     smaller_is_better: ClassVar[bool] = False
 
+    def concerns(self, name: str) -> bool:
+        """Return whether the model is about an attribute."""
+        return self.attribute in (None, name)
+
     @abstractmethod
     def _levels(self, stats: GroupStats, name: str) -> FloatArray:
         """Return the level of each group in one attribute."""

@@ -64,7 +64,7 @@ def _valid(reading: Reading, model: Model, group: CodeArray, n_groups: int, ther
         for owner, counts in ((np.arange(n_groups), today), (keys // (len(said.cell) + 1), then)):
             stats = GroupStats(sizes[owner], {own.name: counts}, {own.name: own.reference(there)})
             for part in model.parts:
-                if isinstance(part, ValueModel) and part.attribute in (None, own.name):
+                if isinstance(part, ValueModel) and part.concerns(own.name):
                     if isinstance(part, TCloseness) and counts is then:
                         continue  # the judge compares it with the tables of then when it is published next
                     valid[owner[~part.verdict(stats)]] = False

@@ -123,7 +123,7 @@ def decoded(book: Book, name: str, codes: CodeArray, dtype: pl.DataType) -> pl.S
     if codes.min(initial=0) < 0:
         raise ValueError("a value is not known")
     texts = book.texts(name).gather(codes)
-    return (texts if dtype == pl.String else parsed(texts, dtype)).alias(name)
+    return parsed(texts, dtype).alias(name)
 
 
 def box_entries(

@@ -68,7 +68,7 @@ class Judge:
         """Return which versions of a piece the models about one attribute accept."""
         valid: BoolArray = np.ones(len(said.cell), np.bool_)
         for part in self.model.parts:
-            if not isinstance(part, ValueModel) or part.attribute not in (None, said.name):
+            if not isinstance(part, ValueModel) or not part.concerns(said.name):
                 continue
             if isinstance(part, TCloseness):  # today's table is not known before everything is decided
                 for release in np.unique(said.release[said.release != said.today]):

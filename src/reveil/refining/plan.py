@@ -135,7 +135,7 @@ def _valid_together(model: Model, reading: Reading, fresh: BoolArray) -> bool:
             continue
         for word in reading.words:
             own = word.attribute
-            if part.attribute not in (None, own.name):
+            if not part.concerns(own.name):
                 continue
             reference = own.reference()
             counts = Histogram.of(np.zeros(size[0], np.int64), own.codes[fresh], 1, own.domain)

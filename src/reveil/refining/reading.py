@@ -10,7 +10,7 @@ import polars as pl
 
 from reveil.codes import SensitiveAttribute, encode_sensitive
 from reveil.models.t_closeness import TCloseness
-from reveil.notation import Form, from_text
+from reveil.notation import parsed
 from reveil.refining.ledgers import CELLS, COUNTS, PACE, SIZES, TABLES, TOLD
 from reveil.refining.past import Past, Told, said_of
 
@@ -94,7 +94,7 @@ def read(
     said, words = [], []
     tables: dict[str, Mapping[int, IntArray]] = {}
     parts = [part for part in model.parts if isinstance(part, TCloseness)]
-    compared = [name for name in columns if any(part.attribute in (None, name) for part in parts)]
+    compared = [name for name in columns if any(part.concerns(name) for part in parts)]
     for name, (column, dtype) in columns.items():
         number = book.number(name)
         mine = told.filter(pl.col("attribute") == number, pl.Series(own[told["record"].to_numpy()] >= 0))
@@ -147,7 +147,7 @@ def _words(
     texts = book.texts(name)
     used = np.unique(np.concatenate([now, *(codes.to_numpy() for codes in before)])).astype(np.int32)
     values = texts.gather(used).alias(name)
-    attribute = encode_sensitive(values if dtype == pl.String else from_text(values, Form.VALUE, dtype), column)
+    attribute = encode_sensitive(parsed(values, dtype), column)
     own = np.full(len(texts), -1, np.int32)
     own[used] = attribute.codes
     lasting = np.full(attribute.domain, -1, np.int32)
