@@ -76,7 +76,7 @@ def test_every_release_is_what_it_says(tmp_path_factory, table, model, method, s
             assert all(max(c.values()) * part.l <= sizes[key] for key, g in values.items() for c in g.values())
 
 
-@settings(quick, max_examples=30)
+@settings(quick, max_examples=12)
 @given(tables(), st.integers(0, 3))
 def test_the_same_seed_gives_the_same_bytes(tmp_path_factory, table, seed):
     folder = tmp_path_factory.mktemp("twice")

@@ -39,7 +39,7 @@ def check(own, labels, rule):
     return sizes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(-1, 7), min_size=1, max_size=60), st.sampled_from(RULES), st.integers(0, 9))
 def test_refused_only_if_nothing_can_be_done(values, rule, seed):
     own = crowd(values, np.random.default_rng(seed))
@@ -54,7 +54,7 @@ def test_refused_only_if_nothing_can_be_done(values, rule, seed):
             form_groups(own, rule)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000))
 def test_pairs_that_need_more(seed):
     rng = np.random.default_rng(seed)

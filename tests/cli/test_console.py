@@ -8,7 +8,7 @@ import time
 import pytest
 
 from reveil.cli import console
-from tests.cli.run import reveil
+from tests.cli.run import reveil_alone as reveil
 
 
 class Terminal(io.StringIO):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from tests.cli.run import reveil
+from tests.cli.run import reveil, reveil_alone
 from tests.series.cases import STATIC, TAU, chain_is_sound, command, config, contents, snapshot, written
 
 KEYS = ["release", "created", "state", "persons", "inserted", "deleted", "updated", "returned"]
@@ -156,7 +156,7 @@ def test_in_a_process_of_its_own(tmp_path):
     """The same once more as a user does it, with a key from outside."""
     path = config(tmp_path)
     raw = written(tmp_path, "one.csv")
-    done = reveil("publish", raw, "-c", path, "-o", tmp_path / "r1.csv", REVEIL_KEY="a key in words, long enough")
+    done = reveil_alone("publish", raw, "-c", path, "-o", tmp_path / "r1.csv", REVEIL_KEY="a key in words, long enough")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert sorted(p.name for p in (tmp_path / "ward.vault").iterdir()) == ["releases", "vault.duckdb"]
     done = reveil("history", "-c", path, "--json", "-")

@@ -51,7 +51,7 @@ def histories(draw: st.DrawFn) -> list[pl.DataFrame]:
 
 
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=repr)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(frames=histories())
 def test_no_release_leaves_an_invalid_cell(guarantee: rv.Refinement, frames: list[pl.DataFrame]) -> None:
     told, series = Told(), PlainSeries(SCHEMA, guarantee)

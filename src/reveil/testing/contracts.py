@@ -22,7 +22,7 @@ from reveil.testing.strategies import Table, group_statistics, tables
 if TYPE_CHECKING:
     from reveil.models.base import Model
 
-QUICK = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+QUICK = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def check_model(model: Model) -> None:
