@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import anonymize, audit, global_guarantee, measures, refinement, series, worlds
+from benchmarks import anonymize, audit, bang, closeness, global_guarantee, measures, refinement, series, worlds
 
-ALL = (anonymize, measures, series, refinement, global_guarantee, worlds, audit)
+ALL = (anonymize, bang, closeness, measures, series, refinement, global_guarantee, worlds, audit)
 
 if __name__ == "__main__":
     verdicts = [benchmark.run() for benchmark in ALL]

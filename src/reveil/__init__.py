@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from reveil.errors import VaultError as VaultError
     from reveil.errors import VerificationError as VerificationError
     from reveil.groupers.anatomy import Anatomy as Anatomy
+    from reveil.groupers.bang import BangA as BangA
+    from reveil.groupers.fragmentation import Fragmentation as Fragmentation
+    from reveil.groupers.microaggregation import Microaggregation as Microaggregation
     from reveil.groupers.mondrian import Mondrian as Mondrian
+    from reveil.groupers.rplus_tree import RPlusTree as RPlusTree
+    from reveil.groupers.sabre import Sabre as Sabre
+    from reveil.groupers.safe_grid import SafeGrid as SafeGrid
+    from reveil.groupers.stack_deal import StackDeal as StackDeal
     from reveil.guarantees.global_guarantee import GlobalGuarantee as GlobalGuarantee
     from reveil.guarantees.m_invariance import MInvariance as MInvariance
     from reveil.guarantees.possible_worlds import PossibleWorlds as PossibleWorlds
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.static import Static as Static
     from reveil.guarantees.tau_safety import TauSafety as TauSafety
     from reveil.hierarchy import Taxonomy as Taxonomy
+    from reveil.indexing import BangIndex as BangIndex
     from reveil.measures import measure as measure
     from reveil.models.distinct_diversity import DistinctDiversity as DistinctDiversity
     from reveil.models.entropy_diversity import EntropyDiversity as EntropyDiversity
@@ -43,6 +51,7 @@ if TYPE_CHECKING:
     from reveil.publishing import anonymize as anonymize
     from reveil.queries import Count as Count
     from reveil.release import Release as Release
+    from reveil.reporting import report as report
     from reveil.schema import Schema as Schema
     from reveil.series import Series as Series
 
@@ -60,7 +69,14 @@ _HOME = {
     "VaultError": "reveil.errors",
     "VerificationError": "reveil.errors",
     "Anatomy": "reveil.groupers.anatomy",
+    "BangA": "reveil.groupers.bang",
+    "Fragmentation": "reveil.groupers.fragmentation",
+    "Microaggregation": "reveil.groupers.microaggregation",
+    "Sabre": "reveil.groupers.sabre",
     "Mondrian": "reveil.groupers.mondrian",
+    "StackDeal": "reveil.groupers.stack_deal",
+    "RPlusTree": "reveil.groupers.rplus_tree",
+    "SafeGrid": "reveil.groupers.safe_grid",
     "ConstantRatio": "reveil.budgets.strategies",
     "Geometric": "reveil.budgets.strategies",
     "GlobalGuarantee": "reveil.guarantees.global_guarantee",
@@ -70,6 +86,7 @@ _HOME = {
     "Static": "reveil.guarantees.static",
     "TauSafety": "reveil.guarantees.tau_safety",
     "Taxonomy": "reveil.hierarchy",
+    "BangIndex": "reveil.indexing",
     "DistinctDiversity": "reveil.models.distinct_diversity",
     "EntropyDiversity": "reveil.models.entropy_diversity",
     "FrequencyDiversity": "reveil.models.frequency_diversity",
@@ -81,6 +98,7 @@ _HOME = {
     "measure": "reveil.measures",
     "Count": "reveil.queries",
     "Release": "reveil.release",
+    "report": "reveil.reporting",
     "Schema": "reveil.schema",
     "Series": "reveil.series",
 }

@@ -60,7 +60,9 @@ def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
     if cells.form is Form.FOREIGN:
         found = resolve(cells, attribute)
         return Admitted(found.lo, found.hi, found.null, found.members, size, found.listed)
-    if cells.form is not {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}.get(attribute.kind, Form.SET):
+    leaves = cells.form is Form.SET and attribute.kind is Kind.TAXONOMY  # nested boxes list the leaves of a taxonomy
+    wanted = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}.get(attribute.kind, Form.SET)
+    if cells.form is not wanted and not leaves:
         raise VerificationError(
             f"column {attribute.name!r} was published in another form than its type or hierarchy asks for now",
             column=attribute.name,
@@ -78,7 +80,7 @@ def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
             None,
             size,
         )
-    if attribute.taxonomy is not None:
+    if attribute.taxonomy is not None and not leaves:
         labels, null = split_label(cells.distinct)
         taxonomy = attribute.taxonomy
         node = np.array([taxonomy.node_of_label.get(label, -1) if label is not None else -1 for label in labels])

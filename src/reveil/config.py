@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,11 +169,16 @@ def _method(section: dict[str, Any]) -> Grouper | None:
     kind = settings.pop("kind", None)
     if not isinstance(kind, str):
         raise ConfigError("[method] needs a kind", hint=f"Known: {', '.join(registry.names('groupers'))}.")
-    cls = registry.find("groupers", kind)
-    known = [f.name for f in fields(cls)]
+    cls: type[Grouper] = registry.find("groupers", kind)
+    own = [f for f in fields(cls) if f.init]  # type: ignore[arg-type]  # every grouper is a dataclass
+    known = [f.name for f in own]
     unknown = [key for key in settings if key not in known]
     if unknown:
-        raise ConfigError(f"the method {kind!r} has no setting {unknown[0]!r}", hint=f"It knows: {', '.join(known)}.")
+        why = cls.refuses.get(unknown[0], f"It knows: {', '.join(known)}.")
+        raise ConfigError(f"the method {kind!r} has no setting {unknown[0]!r}", hint=why)
+    missing = [f.name for f in own if f.default is MISSING and f.default_factory is MISSING and f.name not in settings]
+    if missing:
+        raise ConfigError(f"the method {kind!r} needs {missing[0]}", hint=f"Add {missing[0]} = ... under [method].")
     made: Grouper = cls(**settings)
     return made
 

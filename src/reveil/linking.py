@@ -3,7 +3,8 @@
 A record may be in a group that has a row whose cells admit its quasi codes and, as often as records of that value are
 placed in it, a row with its sensitive value. Records alike in codes and value are one *type*; classes whose cells admit
 the same codes are one *box*; the rows of a group with one value are a *slot*. A type reaches slots through the boxes
-that hold it, so that neither many records alike nor many groups alike cost more than a few.
+that hold it, so that neither many records alike nor many groups alike cost more than a few. Where boxes are nested, a
+record can only be in the innermost box that holds it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from reveil.admitted import Admitted, admitted_codes
 from reveil.codes import Attribute, Codes, Kind
 from reveil.errors import VerificationError
 from reveil.kernels import ranges
+from reveil.nesting import evenly, nesting_of
 from reveil.notation import Form
 from reveil.release import Cells, Release, classes_of
 from reveil.snapshot import canonical_text
@@ -28,6 +30,7 @@ from reveil.snapshot import canonical_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reveil.expressions.regions import Numbers
     from reveil.statistics import BoolArray, CodeArray
 
 IntArray = npt.NDArray[np.int64]
@@ -55,12 +58,18 @@ class Placed:
 
 @dataclass(frozen=True)
 class Boxes:
-    """The distinct boxes: the one of each class, their hulls, and the exact test for what hulls cannot say."""
+    """The distinct boxes: the one of each class, their hulls, and the exact test for what hulls cannot say.
+
+    Nested boxes are boxes of one class each: there it matters which of two that look alike is inside.
+    """
 
     of_class: CodeArray
     lo: CodeArray
     hi: CodeArray
     exact: tuple[tuple[int, Admitted, CodeArray], ...]  # attribute, its cells, and the cell of each box
+    parent: IntArray | None = None  # where boxes are nested, the box directly around each; -1: none
+    depth: Numbers | None = None  # and how many combinations of values it has in the columns that are not known
+    whole: bool = False  # whether all columns are known: then a point is in one box of a nest, the innermost
 
     def contain(self, boxes: IntArray, codes: CodeArray) -> BoolArray:
         """Return whether each box holds the codes beside it, which are inside its hull."""
@@ -145,7 +154,10 @@ def boxes_of(release: Release, known: tuple[Attribute, ...]) -> Boxes:
     admitted = [_admitted(release.cells[a.name], a) for a in known]
     n_classes = int(release.classes.max(initial=-1)) + 1
     keys = [_alike(own)[release.cells[a.name].index[:n_classes]] for a, own in zip(known, admitted, strict=True)]
+    nesting = nesting_of(release)
     of_class, first = classes_of(list(keys), n_classes)
+    if nesting is not None:
+        of_class = first = np.arange(n_classes, dtype=np.int32)
     lo, hi = (np.empty((len(first), len(known)), np.int32) for _ in range(2))
     exact = []
     for i, (attribute, own) in enumerate(zip(known, admitted, strict=True)):
@@ -157,7 +169,65 @@ def boxes_of(release: Release, known: tuple[Attribute, ...]) -> Boxes:
         hi[:, i] = np.where(null, own.codes, own.hi[cells])
         if null.any() or own.members is not None:
             exact.append((i, own, cells))
-    return Boxes(of_class, lo, hi, tuple(exact))
+    if nesting is None:
+        return Boxes(of_class, lo, hi, tuple(exact))
+    unknown = [name for name in release.cells if name not in {a.name for a in known}]
+    depth = nesting.volumes(unknown)
+    return Boxes(of_class, lo, hi, tuple(exact), nesting.parent, depth, whole=not unknown)
+
+
+def hidden_pairs(points: CodeArray, boxes: Boxes) -> IntArray | None:
+    """Return the pairs of a point and a nested box around it that boxes further inside take away; None: not nested.
+
+    Pairs are point times number of boxes plus box, ascending. A box is no place for a point when the boxes directly
+    inside it hold all that it has there: with all columns known, when one of them holds the point; else when those
+    that hold it have together as many combinations of values in the unknown columns, for they share none.
+    """
+    if boxes.parent is None or boxes.depth is None:
+        return None
+    n_boxes = len(boxes.lo)
+    found, amounts = [np.zeros(0, np.int64)], [boxes.depth[:0]]
+    for point, box in pairs_in(points, boxes):
+        inner = boxes.parent[box] >= 0
+        found.append(point[inner] * n_boxes + boxes.parent[box[inner]])
+        amounts.append(boxes.depth[box[inner]])
+    pairs = np.concatenate(found)
+    if boxes.whole or not len(pairs):
+        return np.unique(pairs)
+    order = np.argsort(pairs, kind="stable")
+    starts = np.flatnonzero(np.diff(pairs[order], prepend=-1))
+    taken = np.add.reduceat(np.concatenate(amounts)[order], starts)
+    pairs = pairs[order][starts]
+    gone: IntArray = pairs[np.asarray(taken >= boxes.depth[pairs % n_boxes], np.bool_)]
+    return gone
+
+
+def open_pairs(hidden: IntArray | None, points: IntArray, boxes: IntArray, n_boxes: int) -> BoolArray:
+    """Return which pairs of a point and a box are not hidden."""
+    if hidden is None or not len(hidden):
+        return np.ones(len(points), np.bool_)
+    pairs = points * np.int64(n_boxes) + boxes
+    place = np.minimum(np.searchsorted(hidden, pairs), len(hidden) - 1)
+    found: BoolArray = hidden[place] != pairs
+    return found
+
+
+def pairs_in(points: CodeArray, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield, in portions, all pairs of a point and a box that holds it."""
+    if not len(points):
+        return
+    even, lo, hi = (np.ascontiguousarray(own) for own in evenly(points, boxes.lo, boxes.hi))
+    tree = ranges.build(even)
+    counts = np.zeros(len(lo) + 1, np.int64)
+    ranges.search(even, *tree, lo, hi, counts, np.zeros(0, np.int64))
+    for start, end in portions(np.cumsum(counts)):
+        indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
+        point = np.zeros(int(indptr[-1]), np.int64)
+        if len(point):
+            ranges.search(even, *tree, lo[start:end], hi[start:end], indptr, point)
+        box = np.repeat(np.arange(start, end), np.diff(indptr))
+        good = boxes.contain(box, points[point])
+        yield point[good], box[good]
 
 
 def _admitted(cells: Cells, attribute: Attribute) -> Admitted:
@@ -193,6 +263,8 @@ def _doors_of(points: CodeArray, boxes: Boxes, door_box: IntArray, door_value: C
         np.ascontiguousarray(np.column_stack([hull[door_box], door_value]), np.int32) for hull in (boxes.lo, boxes.hi)
     )
     tree = ranges.build(points)
+    # A box further inside takes a record away whatever its value: then it is in no group that has the value.
+    hidden = hidden_pairs(np.ascontiguousarray(points[:, :-1]), boxes)
     counts = np.zeros(len(lo) + 1, np.int64)
     ranges.search(points, *tree, lo, hi, counts, np.zeros(0, np.int64))
     found: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
@@ -203,6 +275,7 @@ def _doors_of(points: CodeArray, boxes: Boxes, door_box: IntArray, door_value: C
             ranges.search(points, *tree, lo[start:end], hi[start:end], indptr, type_)
         door = np.repeat(np.arange(start, end), np.diff(indptr))
         good = boxes.contain(door_box[door], points[type_])
+        good &= open_pairs(hidden, type_, door_box[door], len(boxes.lo))
         found.append((type_[good], door[good]))
     return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
 

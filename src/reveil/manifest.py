@@ -40,7 +40,7 @@ def make_manifest(
     rows: int,
     groups: int,
     achieved: Mapping[str, Any],
-    suppressed: int = 0,
+    suppressed: int | None = 0,
     withheld: int = 0,
     dirty: int = 0,
     counterfeits: Mapping[str, Any] | None = None,

@@ -109,6 +109,7 @@ def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, st
     else:
         raw = read_snapshot(snapshot, config.schema)
     stage("verifying")
+    config.guarantee.check_made_by(written.manifest, config.method)
     config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
     loose = config.guarantee.loose_rows(written)
     verify(written, raw, config.guarantee.model_for(raw.schema), loose=loose)

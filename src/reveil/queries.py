@@ -10,6 +10,10 @@ of its possible rows no more are records than it has. The estimate is of the pub
 as likely a counterfeit as any other, so each counts for the share of its group that is real. (Counterfeits that the
 manifest does not place may be anywhere.)
 
+Where boxes are nested, a row stands for its *block*: the box without the boxes directly inside it. A point is in one
+block only, that of the innermost box around it, and volumes inside are taken away from estimate and bounds alike
+(:mod:`reveil.expressions.blocks`).
+
 How: parts of the expression over one column are put together; the values of each column fall into a few regions on
 which these parts are constant (:mod:`reveil.expressions.regions`); over the regions, the expression is a decision
 diagram, and all classes are sent through it at once with their shares (:mod:`reveil.expressions.diagram`).
@@ -25,13 +29,15 @@ import numpy as np
 import polars as pl
 
 from reveil.errors import DataError, ExpressionError, InputError
-from reveil.expressions.binding import Bound, Field, bind, described
+from reveil.expressions.binding import Bound, Field, Missing, bind, described
+from reveil.expressions.blocks import Pieces, block_outcomes, children_of
 from reveil.expressions.diagram import FALSE, TRUE, Diagram, Part, evaluated, every, joined, some
 from reveil.expressions.lines import Line
 from reveil.expressions.regions import FloatArray, IndexArray, Regions
 from reveil.expressions.syntax import Expression, Leaf, fold, parse
 from reveil.expressions.words import Labels, Words, members_of, points_of, runs_of
 from reveil.groups import groups_of
+from reveil.nesting import Nesting, nesting_of, wide_type
 from reveil.notation import SUPPRESSED_VALUE, Form, split_label
 from reveil.release import Release, classes_of, dtype_named
 from reveil.schema import Role, Schema
@@ -62,10 +68,12 @@ class Count:
 class Units:
     """Rows that the asked columns do not tell apart: how many, and the cell that each unit has in each column.
 
-    ``mixed`` is 0, or says which of the groups with counterfeits the unit belongs to, counted from 1.
+    ``mixed`` is 0, or says which of the groups with counterfeits the unit belongs to, counted from 1. ``owner`` is the
+    class of the unit.
     """
 
     sizes: FloatArray
+    owner: IndexArray
     index: dict[str, IndexArray]
     mixed: IndexArray
 
@@ -192,12 +200,62 @@ class Counter:
         diagram = Diagram(np.broadcast_to(evaluated(tree, values), shape))
         indices = [units.index[name] for name in names]
         mixed = np.flatnonzero(units.mixed)
-        if not len(mixed):
+        nesting = nesting_of(self.release)
+        if not len(mixed) and nesting is None:
             return diagram.send(units.sizes, indices, columns)
         whole = np.flatnonzero(units.mixed == 0)
-        found = diagram.send(units.sizes[whole], [index[whole] for index in indices], columns)
-        outcomes = _outcomes(diagram, [index[mixed] for index in indices], columns, len(mixed))
-        return _added(found, self._with_counterfeits(outcomes, units.sizes[mixed], units.mixed[mixed]))
+        if nesting is None:
+            found = diagram.send(units.sizes[whole], [index[whole] for index in indices], columns)
+            outcomes = _outcomes(diagram, [index[mixed] for index in indices], columns, len(mixed))
+            return _added(found, self._with_counterfeits(outcomes, units.sizes[mixed], units.mixed[mixed]))
+        share, certain, possible = _outcomes(diagram, indices, columns, len(units.sizes))
+        self._in_blocks(nesting, units, diagram, dict(zip(names, columns, strict=True)), (share, certain, possible))
+        sizes = units.sizes[whole]
+        found = (
+            float((sizes * share[whole]).sum()),
+            round(sizes[certain[whole]].sum()),
+            round(sizes[possible[whole]].sum()),
+        )
+        rest = (share[mixed], certain[mixed], possible[mixed])
+        return _added(found, self._with_counterfeits(rest, units.sizes[mixed], units.mixed[mixed]))
+
+    def _in_blocks(
+        self, nesting: Nesting, units: Units, diagram: Diagram, columns: dict[str, Regions], outcomes: Outcomes
+    ) -> None:
+        """Replace what was found for boxes by what holds of their blocks, where boxes lie inside them."""
+        indptr, inner = nesting.children
+        unsure = (np.diff(indptr)[units.owner] > 0) & outcomes[2] & ~outcomes[1]
+        for name in columns:
+            words = self._column(name)
+            if isinstance(words, Words) and words.open_cells is not None:
+                unsure &= ~words.open_cells[units.index[name]]  # a suppressed value may be any, and counts as no one
+        open_ = np.flatnonzero(unsure)
+        if not len(open_):
+            return
+        owners = units.owner[open_]
+        starts, place, box = children_of(owners, indptr, inner)
+        around = owners[place]
+        counts, shares = [], []
+        for name, regions in columns.items():
+            cells = (units.index[name][open_][place],) * 2
+            if name in self.release.cells:
+                own = nesting.index[name].astype(np.intp)
+                cells = own[box], own[around]
+            counts.append(regions.counts()[:, cells[0]])
+            shares.append(regions.within(*cells))
+        others = [name for name in nesting.cells if name not in columns]
+        beside = nesting.volumes(others)
+        # All numbers of one count are of one type, in which the volume of the largest box fits.
+        wide = wide_type([beside, *(own.sum(axis=0) for own in counts)])
+        share = np.ones(len(box))
+        for name in others:
+            division = self._column(name).divide([Missing()])
+            everywhere = Regions(division, np.zeros(len(division.truths[0]), np.int64), 1)
+            own = nesting.index[name].astype(np.intp)
+            share *= everywhere.within(own[box], own[around])[0]
+        pieces = Pieces(starts, [own.astype(wide) for own in counts], shares, beside[box].astype(wide), share)
+        for known, found in zip(outcomes, block_outcomes(diagram, pieces), strict=True):
+            known[open_] = found
 
     def _with_counterfeits(self, outcomes: Outcomes, sizes: FloatArray, group: IndexArray) -> tuple[float, int, int]:
         """Return estimate, certain and possible records of the groups with counterfeits."""
@@ -232,7 +290,8 @@ class Counter:
                 owner, group = classes[first], mixed.rows_of[first]
             index = {name: own.index[owner].astype(np.intp) for name, own in self.release.cells.items()}
             index |= {name: own[first] for name, own in indices.items()}
-            self._units[points] = Units(np.bincount(unit, minlength=len(owner)).astype(np.float64), index, group)
+            sizes = np.bincount(unit, minlength=len(owner)).astype(np.float64)
+            self._units[points] = Units(sizes, owner.astype(np.intp), index, group)
         return self._units[points]
 
     def _field(self, name: str) -> Field:
@@ -243,6 +302,10 @@ class Counter:
         if form is Form.LABEL and field.taxonomy is None:
             labels, _ = split_label(self.release.cells[name].distinct)
             return Field(name, field.dtype, labels=frozenset(labels.drop_nulls()))
+        if form is Form.SET and "hierarchy" in column and field.taxonomy is None:
+            # Nested boxes list leaves; what other labels stand for, only the hierarchy says.
+            members = self.release.cells[name].distinct.explode().drop_nulls()
+            return Field(name, field.dtype, labels=frozenset(members.to_list()))
         if form is Form.SET and not field.in_words:
             return Field(name, pl.String())  # numbers in a declared order that is not at hand
         return field

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _THREADED = 20_000
 GROUP, COUNT = "group", "count"  # columns of two-table releases
+LEVEL = "level"  # a column of releases with nested boxes
 TYPES = frozenset(
     [
         "Int8",
@@ -79,7 +80,8 @@ class Release:
     classes column by column; ``values`` are the columns published as they are.
 
     Where the method publishes a column ``group``, ``groups`` has its number per row; a two-table release also has a
-    second table ``batch``: group, sensitive values, count.
+    second table ``batch``: group, sensitive values, count. Where boxes are nested, ``levels`` has the level of each
+    class, published as the column ``level``: a row stands for the part of its box that no box of a higher level holds.
     """
 
     manifest: dict[str, Any]
@@ -90,6 +92,7 @@ class Release:
     native: str = "polars"
     groups: CodeArray | None = None
     batch: pl.DataFrame | None = None
+    levels: CodeArray | None = None
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -120,6 +123,8 @@ class Release:
         columns = dict(zip(self.columns, each(column, self.columns), strict=True))
         if self.groups is not None:
             columns[GROUP] = pl.Series(GROUP, self.groups)
+        if self.levels is not None:
+            columns[LEVEL] = pl.Series(LEVEL, self.levels[self.classes])
         return pl.DataFrame(columns)
 
     @property
@@ -294,14 +299,20 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[st
     columns_read = dict(zip(described, work(read, described), strict=True))
     values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
     distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
-    classes, first = classes_of([index for _, _, index in distinct.values()], table.height)
+    columns = tuple(name for name in described if described[name]["role"] not in (GROUP, LEVEL))
+    own = [name for name in described if name not in columns]
+    beside = {described[name]["role"]: _whole_numbers(values.pop(name)) for name in own}
+    depth = beside.get(LEVEL)
+    if depth is not None and depth.min(initial=0) < 0:
+        raise ValueError("levels are counted from 0 up")
+    keys = [index for _, _, index in distinct.values()]
+    classes, first = classes_of(keys if depth is None else [*keys, depth], table.height)
     cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
-    columns = tuple(name for name in described if described[name]["role"] != GROUP)
-    groups = None if len(columns) == len(described) else values.pop(GROUP).to_numpy().astype(np.int32)
+    groups, levels = beside.get(GROUP), None if depth is None else depth[first]
     if groups is not None and groups.min(initial=0) < 0:
         raise ValueError("groups are numbered from 0 up")
     if batch is None:
-        return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups)
+        return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, levels=levels)
     types = {column["name"]: column["type"] for column in manifest["columns"] if column.get("table") == "sensitive"}
     types = {GROUP: described[GROUP]["type"], **types, COUNT: "Int64"}
     if list(types) != batch.columns:
@@ -309,7 +320,16 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[st
     second = pl.DataFrame({name: _read_values(batch[name], dtype_named(kind)) for name, kind in types.items()})
     if (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
         raise ValueError("groups are numbered from 0 up and values counted from 1 up")
-    return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, batch=second)
+    return Release(
+        manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, batch=second, levels=levels
+    )
+
+
+def _whole_numbers(values: pl.Series) -> CodeArray:
+    """Return the numbers of groups or levels, of which none may be missing."""
+    if values.null_count():
+        raise ValueError("a group or a level is missing")
+    return values.to_numpy().astype(np.int32)
 
 
 def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:

@@ -279,17 +279,32 @@ class GroupStats:
 
 
 @dataclass(frozen=True)
+class GroupRegions:
+    """For each group the region of space that encloses it: codes ``lo..hi`` of each attribute, and a level.
+
+    ``lo`` and ``hi`` are (groups, attributes); null is the last code of an attribute. Any two regions are nested or
+    disjoint, the inner of two has the higher level, and a record is in the group of the innermost region that holds it.
+    """
+
+    lo: CodeArray
+    hi: CodeArray
+    level: CodeArray
+
+
+@dataclass(frozen=True)
 class Partition:
     """Every record's group. ``order`` lists the records group by group, group g at ``offsets[g]:offsets[g+1]``.
 
     Suppressed records are in no group: ``order`` does not list them, and there are ``n`` records in all. ``rows`` are
-    the quasi codes of the records in this order, where the grouper has them anyway.
+    the quasi codes of the records in this order, where the grouper has them anyway. ``regions`` are what encloses the
+    groups, where the grouper divides space into nested regions.
     """
 
     order: CodeArray
     offsets: IntArray
     n: int
     rows: CodeArray | None = None
+    regions: GroupRegions | None = None
 
     @property
     def n_groups(self) -> int:

@@ -4,6 +4,9 @@ A person may be in every group that has a row whose cells admit their values. Pe
 one *point*; boxes are searched in a tree over the points, so that neither many persons alike nor many groups alike
 cost more than a few. Then counting helps: a group with as many persons who may be in it as it has records holds all
 of them, and a group whose seats are taken holds nobody else.
+
+Where boxes are nested, a person is in no box that those further inside leave no room in: with all columns known that
+leaves the innermost one, else those that have something left where the known columns put the person.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reveil.kernels import inside, ranges
-from reveil.linking import boxes_of, portions
+from reveil.linking import boxes_of, hidden_pairs, open_pairs, portions
+from reveil.nesting import evenly
 from reveil.release import classes_of
 
 if TYPE_CHECKING:
@@ -61,10 +65,12 @@ def find_candidates(release: Release, groups: Groups, known: tuple[Attribute, ..
     box_groups = (pair % n_groups).astype(np.int32)
 
     fits, many = np.zeros(n_groups, np.int64), np.zeros(len(points), np.int64)
-    throng = _throng(points, boxes)
+    # In a nest, whose place is known fits one box, however many are around it.
+    throng = np.zeros(len(points), np.bool_) if boxes.whole else _throng(points, boxes)
     rest = np.flatnonzero(~throng)
     found: list[tuple[CodeArray, CodeArray]] = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
-    for place, group in _pairs(points[rest], boxes, box_indptr, box_groups) if len(rest) else ():
+    hidden = hidden_pairs(points[rest], boxes)
+    for place, group in _pairs(points[rest], boxes, box_indptr, box_groups, hidden) if len(rest) else ():
         point = rest[place].astype(np.int32)
         np.add.at(fits, group, weights[point])
         many += np.bincount(point, minlength=len(points))
@@ -176,22 +182,24 @@ def _touched(points: CodeArray, boxes: Boxes) -> BoolArray:
 
 
 def _pairs(
-    points: CodeArray, boxes: Boxes, box_indptr: IntArray, box_groups: CodeArray
+    points: CodeArray, boxes: Boxes, box_indptr: IntArray, box_groups: CodeArray, hidden: IntArray | None
 ) -> Iterator[tuple[CodeArray, CodeArray]]:
-    """Yield, in portions, all pairs of a point and a group that has a box around it."""
-    lo, hi = np.ascontiguousarray(boxes.lo), np.ascontiguousarray(boxes.hi)
-    tree = ranges.build(points)
+    """Yield, in portions, all pairs of a point and a group that has a box around it, without the hidden boxes."""
+    nested = boxes.parent is not None
+    even, lo, hi = evenly(points, boxes.lo, boxes.hi) if nested else (points, boxes.lo, boxes.hi)
+    even, lo, hi = (np.ascontiguousarray(codes) for codes in (even, lo, hi))
+    tree = ranges.build(even)
     counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(points, *tree, lo, hi, counts, np.zeros(0, np.int64))
+    ranges.search(even, *tree, lo, hi, counts, np.zeros(0, np.int64))
     wide = np.diff(box_indptr)
     for start, end in portions(np.cumsum(counts * np.append(1, wide))):
         indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
         point = np.zeros(int(indptr[-1]), np.int64)
         if not len(point):
             continue
-        ranges.search(points, *tree, lo[start:end], hi[start:end], indptr, point)
+        ranges.search(even, *tree, lo[start:end], hi[start:end], indptr, point)
         box = np.repeat(np.arange(start, end), np.diff(indptr))
-        good = boxes.contain(box, points[point])
+        good = boxes.contain(box, points[point]) & open_pairs(hidden, point, box, len(lo))
         point, box = point[good], box[good]
         sizes = wide[box]
         place = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - box_indptr[box], sizes)

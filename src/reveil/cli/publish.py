@@ -67,11 +67,14 @@ def command(
     done = "would publish" if dry_run else "published" if published.how == "published" else "finished"
     left_out = {"suppressed": manifest["suppressed"], "withheld": manifest["withheld"]}
     left_out |= {"dirty": manifest["dirty"], "counterfeits": manifest["counterfeits"]["total"]}
-    more = "".join(f", {count:,} {what}" for what, count in left_out.items() if count or what == "suppressed")
+    sample = manifest["suppressed"] is None  # the number left out is kept secret, and so it is here
+    shown = {what: count for what, count in left_out.items() if count or (what == "suppressed" and not sample)}
+    more = "".join(f", {count:,} {what}" for what, count in shown.items())
+    whole = "none is altered" if sample else "none is lost or altered"
     which = f"release {manifest['release']} as " if config.in_series else ""
     console.say(
         f"{done} {which}{out}: {manifest['rows']:,} rows in {manifest['groups']:,} groups{more}{reached}\n"
-        "verified from the file: every group is valid, every record is inside its box, none is lost or altered"
+        f"verified from the file: every group is valid, every record is inside its box, {whole}"
     )
     if dry_run:
         if measures:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from reveil.expressions.binding import Between, Missing, Test
-from reveil.expressions.positions import FIRST, LAST, Cut, is_fine, on_line
-from reveil.expressions.regions import Division, FloatArray, IndexArray, Numbers, Spread
+from reveil.expressions.positions import FIRST, LAST, Cut, is_fine, on_line, ordinals
+from reveil.expressions.regions import CountedDivision, Division, FloatArray, IndexArray, Numbers, Spread
 
 if TYPE_CHECKING:
     from reveil.statistics import BoolArray, IntArray
@@ -56,6 +56,16 @@ class Line:
             part.null, part.null_share = self.null[cells], self.null_share[cells]
         return part
 
+    def counted(self) -> Line:
+        """Return the same intervals on a line of integers: floats by their place among all the floats there are."""
+        if self.exact:
+            return self
+        part, alone = copy(self), self.lo > self.hi
+        low, high = (ordinals(ends).astype(object) for ends in (self.lo, self.hi))  # differences outgrow 64 bits
+        part.exact, part.lo, part.hi = True, np.where(alone, 0, low), np.where(alone, -1, high)
+        part.amount = part.hi - part.lo + 1
+        return part
+
     def divide(self, tests: list[Test]) -> Division:
         """Cut the line where a test begins or ends."""
         cuts = {cut for test in tests if isinstance(test, Between) for span in test.spans for cut in span}
@@ -92,7 +102,7 @@ class Line:
         return found
 
 
-class LineDivision(Division):
+class LineDivision(CountedDivision):
     """Stretches of a line, from the lowest to the highest, and null."""
 
     def __init__(self, line: Line, cuts: list[Cut], truths: list[BoolArray]) -> None:
@@ -101,35 +111,65 @@ class LineDivision(Division):
     def spread(self, region: IntArray, regions: int, cells: IndexArray | None = None) -> Spread:
         """Measure every region but that of the lowest stretch, which has the rest."""
         line = self.line if cells is None else self.line.at(cells)
-        lowest = int(region[0])
-        amounts = np.zeros((regions, len(line.lo)), line.amount.dtype)
-        meets = np.zeros((regions, len(line.lo)), np.bool_)
-        start: Cut = FIRST
-        before: Numbers | None = None
-        for i, own in enumerate(region[:-1].tolist()):
-            end = self.cuts[i] if i < len(self.cuts) else LAST
-            if end is not LAST and region[i + 1] == own:
-                continue  # the same region goes on
-            if not line.exact:
-                meets[own] |= line.meets(start, end)
-            if own != lowest or end is not LAST:
-                until = line.amount if end is LAST else line.below(end)
-                if own != lowest:
-                    amounts[own] += until if before is None else until - before
-                before = until
-            start = end
-        amounts[lowest] = line.amount - (amounts[1 - lowest] if regions == 2 else amounts.sum(axis=0))
+        amounts, meets = _stretches(line, self.cuts, region, regions)
         measure = line.measure
-        if line.exact:
-            meets = (amounts > 0).astype(np.bool_, copy=False)
-        else:
-            amounts = np.where(line.point, meets, np.maximum(amounts, 0))
+        if not line.exact:
+            amounts = np.where(line.point, meets, amounts)
         if line.null_share is not None:
             amounts = amounts / measure * (1 - line.null_share)
             amounts[region[-1]] += line.null_share
             meets[region[-1]] |= line.null
             measure = np.ones(1)
         return Spread(amounts, measure, meets)
+
+    def counts(self, region: IntArray, regions: int) -> Numbers:
+        """Count values on the line of integers, null being one."""
+        line, cuts = self.line.counted(), self.cuts
+        if not self.line.exact:
+            places = ordinals(np.array([cut.value for cut in cuts], np.float64))
+            cuts = [Cut(int(at) + cut.after) for cut, at in zip(cuts, places, strict=True)]
+        counts, _ = _stretches(line, cuts, region, regions)
+        counts[region[-1]] += line.null.astype(np.int64)
+        return counts
+
+    def within(self, region: IntArray, regions: int, inner: IndexArray, outer: IndexArray) -> FloatArray:
+        """Measure values by the outer interval, and null by its share there."""
+        line = self.line
+        amounts, meets = _stretches(line, self.cuts, region, regions)
+        found = amounts[:, inner]
+        if not line.exact:
+            # On a line of floats a point has no length, unless the outer interval is this point.
+            found = np.where(line.point[outer], meets[:, inner], np.where(line.point[inner], 0, found))
+        share: FloatArray = (found / line.measure[outer]).astype(np.float64)
+        if line.null_share is not None:
+            share *= 1 - line.null_share[outer]
+            share[region[-1]] += line.null[inner] * line.null_share[outer]
+        return share
+
+
+def _stretches(line: Line, cuts: list[Cut], region: IntArray, regions: int) -> tuple[Numbers, BoolArray]:
+    """Measure each region on the line, and whether it meets each interval; null is another matter."""
+    lowest = int(region[0])
+    amounts = np.zeros((regions, len(line.lo)), line.amount.dtype)
+    meets = np.zeros((regions, len(line.lo)), np.bool_)
+    start: Cut = FIRST
+    before: Numbers | None = None
+    for i, own in enumerate(region[:-1].tolist()):
+        end = cuts[i] if i < len(cuts) else LAST
+        if end is not LAST and region[i + 1] == own:
+            continue  # the same region goes on
+        if not line.exact:
+            meets[own] |= line.meets(start, end)
+        if own != lowest or end is not LAST:
+            until = line.amount if end is LAST else line.below(end)
+            if own != lowest:
+                amounts[own] += until if before is None else until - before
+            before = until
+        start = end
+    amounts[lowest] = line.amount - (amounts[1 - lowest] if regions == 2 else amounts.sum(axis=0))
+    if line.exact:
+        return amounts, (amounts > 0).astype(np.bool_, copy=False)
+    return np.maximum(amounts, 0), meets
 
 
 def _numbers(values: pl.Series) -> Numbers:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
@@ -59,6 +60,16 @@ def on_line(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         return values.cast(pl.Float64).fill_nan(None)
     return values.to_physical()
+
+
+def ordinals(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Return the place of floating point numbers among all of them: neighbours are one apart, zero is one number.
+
+    >>> ordinals(np.array([-5e-324, -0.0, 0.0, 5e-324])).tolist()
+    [-1, 0, 0, 1]
+    """
+    bits = np.ascontiguousarray(values, np.float64).view(np.int64)
+    return np.where(bits >= 0, bits, -(bits & np.iinfo(np.int64).max))
 
 
 def stretch(text: str, dtype: pl.DataType) -> Span | None:

@@ -59,6 +59,18 @@ class Division(ABC):
         """Spread the distinct cells, or the given ones of them, over regions; ``region`` is that of each piece."""
 
 
+class CountedDivision(Division):
+    """A division whose cells have a known number of values, so that what lies inside another cell can be taken away."""
+
+    @abstractmethod
+    def counts(self, region: IntArray, regions: int) -> Numbers:
+        """Return for each region (rows) and distinct cell (columns) how many values they share; exact."""
+
+    @abstractmethod
+    def within(self, region: IntArray, regions: int, inner: IndexArray, outer: IndexArray) -> FloatArray:
+        """Return for each region (rows) the share of each outer cell that lies in it and in the inner cell beside."""
+
+
 @dataclass(frozen=True)
 class Regions:
     """The regions of one column under an expression."""
@@ -70,3 +82,18 @@ class Regions:
     def spread(self, cells: IndexArray | None = None) -> Spread:
         """Spread the distinct cells, or the given ones of them."""
         return self.division.spread(self.region, self.number, cells)
+
+    @property
+    def counted(self) -> CountedDivision:
+        """The division, where the number of values in a cell is known; labels without their hierarchy have none."""
+        if not isinstance(self.division, CountedDivision):
+            raise TypeError("the values of these cells cannot be counted")
+        return self.division
+
+    def counts(self) -> Numbers:
+        """Count the values of each distinct cell, region by region."""
+        return self.counted.counts(self.region, self.number)
+
+    def within(self, inner: IndexArray, outer: IndexArray) -> FloatArray:
+        """Measure inner cells by the outer ones around them, region by region."""
+        return self.counted.within(self.region, self.number, inner, outer)

@@ -9,7 +9,7 @@ import polars as pl
 
 from reveil.errors import ConfigError
 from reveil.expressions.binding import Among, Missing, Test
-from reveil.expressions.regions import Division, FloatArray, IndexArray, Spread
+from reveil.expressions.regions import CountedDivision, Division, FloatArray, IndexArray, Spread
 
 if TYPE_CHECKING:
     from reveil.hierarchy import Taxonomy
@@ -69,26 +69,36 @@ class Words:
         return truth
 
 
-class WordDivision(Division):
+class WordDivision(CountedDivision):
     """Every word, then null, then stand-ins for unknown words."""
 
     def __init__(self, words: Words, truths: list[BoolArray]) -> None:
         self.words, self.truths, self.cells = words, truths, words.cells
 
-    def spread(self, region: IntArray, regions: int, cells: IndexArray | None = None) -> Spread:
+    def counts(self, region: IntArray, regions: int) -> IntArray:
         """Count the members of each cell in each region."""
         own, size = self.words, len(self.words.words)
         if own.members is not None:
             cell, word = own.members
             counts = np.bincount(region[word] * own.cells + cell, minlength=regions * own.cells)
-            counts = counts.reshape(regions, own.cells)
-        else:
-            lo, hi, null = own.runs  # type: ignore[misc]  # one of the two is given
-            counts = np.empty((regions, own.cells), np.int64)
-            for r in range(regions):
-                upto = np.concatenate([[0], np.cumsum(region[:size] == r)])
-                counts[r] = upto[hi + 1] - upto[lo]
-            counts[region[size]] += null
+            return counts.reshape(regions, own.cells).astype(np.int64)
+        lo, hi, null = own.runs  # type: ignore[misc]  # one of the two is given
+        counts = np.empty((regions, own.cells), np.int64)
+        for r in range(regions):
+            upto = np.concatenate([[0], np.cumsum(region[:size] == r)])
+            counts[r] = upto[hi + 1] - upto[lo]
+        counts[region[size]] += null
+        return counts
+
+    def within(self, region: IntArray, regions: int, inner: IndexArray, outer: IndexArray) -> FloatArray:
+        """Count the members of inner cells by those of the outer."""
+        share: FloatArray = self.counts(region, regions)[:, inner] / self.words.sizes[outer]
+        return share
+
+    def spread(self, region: IntArray, regions: int, cells: IndexArray | None = None) -> Spread:
+        """Share the members of each cell out to the regions."""
+        own, size = self.words, len(self.words.words)
+        counts = self.counts(region, regions)
         share, meets = counts / own.sizes, counts > 0
         if own.open_cells is not None:
             meets[np.unique(region)[:, None], np.flatnonzero(own.open_cells)] = True

@@ -1,7 +1,8 @@
 """Published tables of any tool, read into a release with a manifest that promises nothing.
 
 A table may have its columns in any order and may lack generalised ones: of those nothing is known. Sensitive values
-must be there, in the table itself or in the second table of a pair. What identifies people must not.
+must be there, in the table itself or in the second table of a pair. What identifies people must not. A nested table
+of Reveil's (with a column ``level``) is refused without its manifest.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from reveil.files import batch_path
 from reveil.foreign.cells import ForeignCells
 from reveil.manifest import digest_of, make_manifest, manifest_path
 from reveil.notation import Form, parsed, to_text
-from reveil.release import COUNT, GROUP, Release, classes_of, dtype_name, places_in
+from reveil.release import COUNT, GROUP, LEVEL, Release, classes_of, dtype_name, places_in
 from reveil.schema import Column, Role, Schema, toml_key
 from reveil.snapshot import canonical_text, infer_type, type_of
 from reveil.snapshot.csv_file import check_path, read_csv
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from reveil.statistics import CodeArray, IntArray
 
-LEVEL = "level"
 KNOWN = (GROUP, LEVEL, COUNT)  # columns that a method may publish beside those of the schema
 _ROOM = 1 << 20  # group numbers are kept up to here; larger ones would cost memory for groups that are not there
 
@@ -151,6 +151,14 @@ class _Reading:
         roles = {column.name: column.role for column in self.schema.columns}
         self._check_roles(first, second, roles)
         beside = [name for name in KNOWN if name not in roles]
+        if LEVEL in beside and LEVEL in first.frame.columns:
+            # Read as boxes that overlap, a nested table would seem to tell less than it does.
+            raise first.place.error(
+                f"the column {LEVEL!r} says that boxes are nested, and only the manifest says how to read them",
+                column=LEVEL,
+                hint="Keep NAME.manifest.json beside the table. If the column means something else, give it a role "
+                f'under [columns]: {LEVEL} = "plain".',
+            )
         published = [n for n in first.frame.columns if roles.get(n) not in (None, Role.PERSON, Role.IDENTIFIER)]
         cells, classes = self._classes(first, [n for n in published if roles[n] is Role.QUASI])
         values = {n: self._typed(first, n) for n in published if roles[n] is not Role.QUASI}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from reveil.codes import Codes
     from reveil.models.base import Model
+    from reveil.sampling import Sampling
+    from reveil.schema import Schema
     from reveil.statistics import Reference
 
 
@@ -28,7 +30,12 @@ class Grouper(ABC):
 
     name: ClassVar[str]
     suppresses: ClassVar[bool] = False  # whether a record may end in no group
+    refuses: ClassVar[Mapping[str, str]] = {}  # settings that one may look for here, and why there are none
+    makes_regions: ClassVar[bool] = False  # whether its partitions have nested regions around the groups
+    measures_closeness: ClassVar[bool] = False  # whether releases tell the t they reach, asked for or not
+    chooses_k: ClassVar[bool] = False  # whether k = "auto" may be asked for; then it has a weight
     recode: str  # in which form the partition is published: the name of a recoder
+    weight: float  # of privacy loss against information loss, where it chooses k
 
     @classmethod
     @abstractmethod
@@ -71,19 +78,49 @@ class Grouper(ABC):
             start.n,
         )
 
+    def lasting(
+        self,
+        codes: Codes,
+        layout: Mapping[str, Any] | None,  # noqa: ARG002
+    ) -> tuple[Grouper, Codes, Mapping[str, Any] | None]:
+        """Go on from what was kept of the last release, for a series: return who groups, which codes, what to keep.
+
+        ``layout`` is what was returned the last time, None at the first. Most methods keep nothing.
+        """
+        return self, codes, None
+
     def reason_against(self, model: Model) -> str | None:
         """Say why this grouper cannot keep a model, or None if it can."""
         if not model.tags.union_closed:
             return "groups with equal boxes are one group to a reader, and the model does not survive that union"
         return None
 
+    def lacks(self, model: Model) -> str | None:  # noqa: ARG002
+        """Say what this grouper needs that a model as a whole does not ask for, or None."""
+        return None
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """Return the parameters under their config names."""
 
+    def check_schema(self, schema: Schema) -> None:  # noqa: B027  (most schemas suit most methods)
+        """Refuse, before any data is read, columns that this grouper cannot publish."""
+
+    def recoder(self) -> Any:
+        """Return the recoder that publishes the partition."""
+        return registry.find("recoders", self.recode)()
+
+    def sampling(self, model: Model) -> Sampling | None:  # noqa: ARG002
+        """Return what a grouper that publishes a random sample promises beside the model; None if it does not."""
+        return None
+
     def check_recode(self) -> None:
-        """Refuse a form that nobody registered."""
-        registry.find("recoders", self.recode)
+        """Refuse a form that nobody registered, and nested regions where this grouper makes none."""
+        if registry.find("recoders", self.recode).needs_regions and not self.makes_regions:
+            raise ConfigError(
+                f"the method {self.name!r} makes no nested regions to publish",
+                hint="Publish boxes, or use the method 'bang' with form = \"nested\".",
+            )
 
     def reads_values(self, model: Model) -> bool:
         """Return whether any choice depends on sensitive values; if not, the grouping is blind."""
@@ -92,10 +129,16 @@ class Grouper(ABC):
 
 def check_plan(grouper: Grouper, model: Model) -> None:
     """Refuse a pair that cannot work, before any data is read, and say which would."""
+    lacking = grouper.lacks(model)
+    if lacking is not None:
+        tried = {n: cls.examples()[0] for n, cls in registry.everything("groupers").items()}
+        suited = [n for n, o in tried.items() if not o.lacks(model) and not any(map(o.reason_against, model.parts))]
+        raise ConfigError(f"the method {grouper.name!r} {lacking}", hint=f"These methods can: {', '.join(suited)}.")
     for part in model.parts:
         reason = grouper.reason_against(part)
         if reason is not None:
-            others = [n for n, cls in registry.everything("groupers").items() if cls().reason_against(part) is None]
+            known = {n: cls.examples()[0] for n, cls in registry.everything("groupers").items()}
+            others = [n for n, other in known.items() if other.reason_against(part) is None]
             would = f"These methods can: {', '.join(others)}." if others else "No registered method can keep it."
             raise ConfigError(f"the method {grouper.name!r} cannot keep {part!r}: {reason}", hint=would)
 

@@ -9,7 +9,7 @@ import polars as pl
 from reveil.errors import ConfigError, VerificationError
 from reveil.notation import Form
 from reveil.recoders.boxes import FORMS
-from reveil.release import COUNT, GROUP, compact, dtype_name
+from reveil.release import COUNT, GROUP, LEVEL, compact, dtype_name
 from reveil.schema import Role
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def other_promise() -> VerificationError:
     )
 
 
-def check_names(schema: Schema, *, two_tables: bool) -> None:
-    """Refuse columns whose names a release with groups has for itself."""
-    own = (GROUP, COUNT) if two_tables else (GROUP,)
+def check_names(schema: Schema, *, two_tables: bool, nested: bool = False) -> None:
+    """Refuse columns whose names a release with groups, or with nested boxes, has for itself."""
+    own = (LEVEL,) if nested else (GROUP, COUNT) if two_tables else (GROUP,)
     double = [name for name in own if name in schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)]
     if double:
         raise ConfigError(f"this release has a column {double[0]!r} of its own", column=double[0], hint="Rename yours.")
@@ -95,8 +95,10 @@ def second_table(groups: CodeArray, values: pl.DataFrame) -> pl.DataFrame:
     return batch.with_columns(compact(batch[name]) for name in values.columns[1:]).rechunk()
 
 
-def describe_columns(snapshot: Snapshot, codes: Codes, *, two_tables: bool, groups: bool) -> list[dict[str, str]]:
-    """Describe the published columns, table by table."""
+def describe_columns(
+    snapshot: Snapshot, codes: Codes, *, two_tables: bool, groups: bool, nested: bool = False
+) -> list[dict[str, str]]:
+    """Describe the published columns, table by table; ``nested`` boxes have sets where others have labels."""
     schema, frame = snapshot.schema, snapshot.frame
     kinds = {attribute.name: attribute.kind for attribute in codes.quasi}
     first, second = [], []
@@ -106,9 +108,12 @@ def describe_columns(snapshot: Snapshot, codes: Codes, *, two_tables: bool, grou
             continue
         form = FORMS[kinds[name]] if name in kinds else Form.VALUE
         column = {"name": name, "role": role.value, "form": form.value, "type": dtype_name(frame.schema[name])}
+        if nested and form is Form.LABEL:
+            column |= {"form": Form.SET.value, "hierarchy": "leaves"}
         if two_tables and role is Role.SENSITIVE:
             second.append({**column, "table": "sensitive"})
         else:
             first.append(column)
-    own = [{"name": GROUP, "role": GROUP, "form": Form.VALUE.value, "type": "Int32"}] if groups else []
+    beside = [*([GROUP] if groups else []), *([LEVEL] if nested else [])]
+    own = [{"name": name, "role": name, "form": Form.VALUE.value, "type": "Int32"} for name in beside]
     return [*first, *own, *second]

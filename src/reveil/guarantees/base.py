@@ -40,7 +40,8 @@ class Memory:
     ``present``: in the last release; ``changed``: with another sensitive value than when the person was last seen.
     ``sets`` are signatures, and the person of record ``block_records[i]`` was in the signature ``block_sets[i]``.
     ``lasting`` has the codes that last of each quasi and sensitive column, and ``book`` are the ledgers. ``whole`` is
-    the snapshot with all its columns, its records in the same order, where only some are published.
+    the snapshot with all its columns, its records in the same order, where only some are published. ``layout`` is what
+    the method kept of how it divided the space, None before it did.
     """
 
     release: int
@@ -57,6 +58,7 @@ class Memory:
     book: Book = field(repr=False)
     lasting: Mapping[str, CodeArray] = field(repr=False)
     whole: Snapshot | None = field(default=None, repr=False)
+    layout: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class Prepared:
     ``placement`` is the record of each row, -1 for counterfeits. ``told`` are the signatures that the vault has to
     remember, as pairs of a record and the codes of the set (``3,17,22``), ``entries`` what goes into ledgers; ``facts``
     is for the owner's eyes only. ``snapshot`` is what was published, where that is more than was asked for: the
-    records asked for come first, then *dirty* ones, of persons who are not in the table.
+    records asked for come first, then *dirty* ones, of persons who are not in the table. ``layout`` is what the method
+    wants to find again at the next release: regions and cut points, no record.
     """
 
     release: Release
@@ -79,6 +82,7 @@ class Prepared:
     snapshot: Snapshot | None = None
     dirty: CodeArray | None = None  # the persons behind the dirty records of the snapshot, in their order
     replaces: bool = False  # what is told now takes the place of all that was remembered of these persons
+    layout: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,9 @@ class Guarantee(ABC):
     @abstractmethod
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for, of a snapshot of so many records."""
+
+    def check_made_by(self, manifest: Mapping[str, Any], method: Grouper | None) -> None:  # noqa: B027
+        """Refuse a release that another method made than the config names, where the promise rests on the method."""
 
     @property
     def bound(self) -> float | None:

@@ -14,6 +14,7 @@ from reveil.signatures.machine import Space, form_groups
 from reveil.signatures.situation import Situation
 
 if TYPE_CHECKING:
+    from reveil.bang.keys import KeyArray
     from reveil.codes import Codes
     from reveil.guarantees.base import Memory
     from reveil.schema import Schema
@@ -89,6 +90,6 @@ class MInvariance(SignatureGuarantee):
             )
         return now
 
-    def form(self, now: Situation, codes: Codes, rng: np.random.Generator) -> Groups:  # noqa: ARG002
+    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:  # noqa: ARG002
         """Form the groups without a look at distances."""
         return form_groups(now, Space.nowhere(now.size, rng), self.m, rng)

@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.bang.keys import KeyArray, interleaved
+from reveil.bang.lasting import lasting_scales
 from reveil.codes import Codes, encode
 from reveil.curve import along_curve
 from reveil.dice import shuffled
 from reveil.errors import ConfigError, InfeasibleError, VerificationError
+from reveil.groupers.bang import BangA
 from reveil.guarantees.assembly import (
     check_memory,
     check_names,
@@ -77,7 +80,7 @@ class SignatureGuarantee(Guarantee):
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
-        check_no_method(self.kind, method)
+        self.check_method(method)
         check_person(self.kind, schema)
         check_one_sensitive(
             self.kind, schema, "Declare one as sensitive, or publish the others in a series of their own people."
@@ -89,6 +92,10 @@ class SignatureGuarantee(Guarantee):
                 hint=_WAYS_OUT,
             )
         check_names(schema, two_tables=self.two_tables)
+
+    def check_method(self, method: Grouper | None) -> None:
+        """Refuse a method beside signatures."""
+        check_no_method(self.kind, method)
 
     def model_for(self, schema: Schema) -> MUniqueness:  # noqa: ARG002
         """Return what every group of every release satisfies."""
@@ -114,8 +121,8 @@ class SignatureGuarantee(Guarantee):
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""
 
     @abstractmethod
-    def form(self, now: Situation, codes: Codes, rng: np.random.Generator) -> Groups:
-        """Form the groups."""
+    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:
+        """Form the groups, along the regions of a BANG file where there are keys of one."""
 
     def prepare(
         self,
@@ -138,10 +145,13 @@ class SignatureGuarantee(Guarantee):
                 "nobody can be published: all the persons of this snapshot rest",
                 hint="They were told so many values that fewer than m are left, or are held back since an adoption.",
             )
-        groups = self.form(now, codes, rng)
+        keys, layout = _keys(method, codes, memory) if isinstance(method, BangA) else (None, None)
+        groups = self.form(now, codes, rng, keys)
         rows = _Rows.of(groups, rng)
         release = self._release(snapshot, codes, groups, rows, memory, rng)
         guarantee, claim, assumes = self.promise()
+        if method is not None:
+            guarantee["method"] = {"kind": method.name, **method.parameters()}
         release.manifest.update(
             make_manifest(
                 series=series,
@@ -163,7 +173,9 @@ class SignatureGuarantee(Guarantee):
         texts = groups.sets.texts().gather(groups.signature[groups.group[new]])
         told = pl.DataFrame({"record": groups.record[new], "members": texts})
         facts = {"fewest_counterfeits": groups.fewest}
-        return Prepared(release, rows.record, codes, MUniqueness(self.m), told, facts, replaces=self.last_only)
+        return Prepared(
+            release, rows.record, codes, MUniqueness(self.m), told, facts, replaces=self.last_only, layout=layout
+        )
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
         """Check, from the published values, that everybody keeps their signature."""
@@ -235,12 +247,19 @@ class _Rows:
         return {"total": int(counts.sum()), "per_group": per_group}
 
 
-def space_of(codes: Codes) -> Space:
+def space_of(codes: Codes, keys: KeyArray | None = None) -> Space:
     """Return where records lie by their quasi values."""
     order = along_curve(codes)
     ranks = np.empty(codes.n, np.int64)
     ranks[order] = np.arange(codes.n)
-    return Space(points_of(codes), ranks)
+    return Space(points_of(codes), ranks, keys)
+
+
+def _keys(method: BangA, codes: Codes, memory: Memory) -> tuple[KeyArray, dict[str, Any]]:
+    """Return the key of each record in the space of a BANG file, and its scales, which last from release to release."""
+    made = {"kind": method.name, **method.parameters()}
+    scales, layout = lasting_scales(made, codes, method.scales, memory.layout)
+    return interleaved(scales.cells(codes), scales.bits), layout
 
 
 def points_of(codes: Codes) -> npt.NDArray[np.float64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,6 +19,8 @@ from reveil.errors import ConfigError, InfeasibleError, VerificationError
 from reveil.groupers.base import Grouper, check_feasible, check_plan
 from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.assembly import check_names, describe_columns, other_promise, published_names, second_table
+from reveil.guarantees.automatic_k import ASSUMES as CHOSEN
+from reveil.guarantees.automatic_k import AUTO, LEAST, choose_k
 from reveil.guarantees.base import Guarantee, Memory, Prepared
 from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
@@ -28,9 +31,10 @@ from reveil.models.k_anonymity import KAnonymity
 from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
 from reveil.release import Release, taken
+from reveil.sampling import Sampling
 from reveil.schema import Role, Schema
 from reveil.suppression import suppress_stretching
-from reveil.verification import group_statistics
+from reveil.verification import group_statistics, with_distances
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from reveil.snapshot import Snapshot
     from reveil.statistics import Partition
 
+INNERMOST = "Boxes are nested: a row stands for the part of its box that no box of the table with a higher level holds."
 TELLS_WHO = "The exact quasi values of everybody are in the file: it does not hide who is in the table."
 ASSUMES = (
     "This release is judged alone: nothing is said about what it reveals together with others about the same people.",
@@ -59,12 +64,14 @@ class Static(Guarantee):
     Assumes: one record for each person; all that an outsider may know is declared as quasi.
     Does not protect against: a second release of the same people (use a series guarantee); and, in the counted
     grade, an adversary who knows the algorithm and reasons about cuts that were not made.
+    ``k = "auto"`` lets a method that deals by value choose k (see :mod:`reveil.guarantees.automatic_k`); the manifest
+    promises the k that was chosen, at least 2.
     Source: Sweeney 2002; Machanavajjhala et al. 2007; Li, Li, Venkatasubramanian 2007.
     """
 
     kind: ClassVar[str] = "static"
 
-    k: int | None = None
+    k: int | Literal["auto"] | None = None
     l: float | None = None
     diversity: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
     c: float | None = None
@@ -78,10 +85,10 @@ class Static(Guarantee):
 
     @property
     def model(self) -> Model:
-        """The model that these settings ask for."""
+        """The model that these settings ask for; with ``k = "auto"`` the least that any k promises."""
         parts: list[Model] = []
         if self.k is not None:
-            parts.append(KAnonymity(self.k))
+            parts.append(KAnonymity(LEAST if self.k == AUTO else self.k))
         if self.l is not None:
             parts.append(self._diversity(self.l))
         elif self.c is not None or self.diversity != "distinct":
@@ -120,8 +127,15 @@ class Static(Guarantee):
         """Refuse, before any data is read, what cannot work."""
         method = method or Mondrian()
         self.model.check(schema)
+        if self.k == AUTO and not method.chooses_k:
+            able = [name for name, cls in registry.everything("groupers").items() if cls.chooses_k]
+            raise ConfigError(
+                f"the method {method.name!r} cannot choose k", hint=f'k = "auto" needs the method {" or ".join(able)}.'
+            )
         check_plan(method, self.model)
-        registry.find("recoders", method.recode)().check(self.model)
+        method.check_schema(schema)
+        method.recoder().check(self.model)
+        _check_sample(method, self.model, self.suppress)
 
     def model_for(self, schema: Schema) -> Model:
         """Return the model, checked against the schema."""
@@ -130,20 +144,39 @@ class Static(Guarantee):
 
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for."""
+        if self.k == AUTO:
+            chosen = manifest["guarantee"].get("k")
+            if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < LEAST:
+                raise other_promise()
+            reached = manifest["achieved"].get("k")
+            if not isinstance(reached, int) or reached < chosen:
+                raise VerificationError("the manifest claims a smaller k than it promises")
+            replace(self, k=chosen).check_promise(manifest, schema, records)
+            return
         asked = {"kind": self.kind, **self.model.parameters(), **_bins(schema)}
         told = manifest["guarantee"]
         limit = math.floor(suppression_share(self.suppress) * records)
+        sampling = _told_sampling(manifest, self.model)
+        asked |= {} if sampling is None else sampling.parameters()
         differs = [key for key, value in asked.items() if told.get(key) != value]
-        if differs or manifest["claim"] != claim(self.model, schema):
+        if differs or manifest["claim"] != claim(self.model, schema, sampling):
             raise other_promise()
-        if (
-            manifest["suppressed"] is None
-            or manifest["suppressed"] > limit
-            or any(manifest[key] for key in ("withheld", "dirty"))
-        ):
+        if sampling is not None and manifest["suppressed"] is not None:
+            raise VerificationError("the manifest tells how many records a sample leaves out")
+        # How many that is the dice decide, and not the config.
+        out = 0 if sampling is not None else manifest["suppressed"]
+        if out is None or out > limit or any(manifest[key] for key in ("withheld", "dirty")):
             raise VerificationError(f"more records are left out than the config allows ({limit:,})")
         if manifest["counterfeits"]["total"]:
             raise VerificationError("the manifest speaks of counterfeits, and a static release has none")
+
+    def check_made_by(self, manifest: Mapping[str, Any], method: Grouper | None) -> None:
+        """Refuse a release that another method made, where the promise rests on the method: with a sample."""
+        method = method or Mondrian()
+        sampled = method.sampling(self.model) is not None or manifest["suppressed"] is None
+        own = {"kind": method.name, **method.parameters()}
+        if sampled and manifest["guarantee"].get("method") != json.loads(json.dumps(own)):
+            raise other_promise()
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters that are set, under their config names."""
@@ -174,11 +207,35 @@ class Static(Guarantee):
     ) -> Prepared:
         """Group, recode and describe one release; what was told before changes nothing."""
         method = method or Mondrian()
-        self.check(snapshot.schema, method)
+        whole = None if memory is None else memory.whole  # with the columns that are not published now
+        self.check(snapshot.schema if whole is None else whole.schema, method)
         number = 1 if memory is None else memory.release
-        return prepare_static(
-            snapshot, self.model, method, rng, suppress=self.suppress, series=series, number=number, codes=codes
+        model, auto = self.model, None
+        if self.k == AUTO:
+            codes = encode(snapshot) if codes is None else codes
+            check_feasible(codes, model)
+            chosen, auto = choose_k(codes, model, method, rng)
+            model = replace(self, k=chosen).model
+        layout = None
+        if memory is not None:
+            # Where a release is one of several, a method may keep its divisions, so that boxes can be compared.
+            method, codes, layout = method.lasting(encode(snapshot) if codes is None else codes, memory.layout)
+        prepared = prepare_static(
+            snapshot,
+            model,
+            method,
+            rng,
+            suppress=self.suppress,
+            series=series,
+            number=number,
+            codes=codes,
+            part=whole is not None,
         )
+        prepared = replace(prepared, layout=layout)
+        if auto is None:
+            return prepared
+        prepared.release.manifest["assumes"].append(CHOSEN)
+        return replace(prepared, facts={**prepared.facts, "auto": auto})
 
 
 def prepare_static(
@@ -191,23 +248,32 @@ def prepare_static(
     series: str | None = None,
     number: int = 1,
     codes: Codes | None = None,
+    part: bool = False,
 ) -> Prepared:
-    """Prepare one release under any model."""
+    """Prepare one release under any model; ``part``: of some columns of a table whose schema was checked."""
     model.check(snapshot.schema)
     check_plan(method, model)
-    recoder: Recoder = registry.find("recoders", method.recode)()
+    if not part:
+        method.check_schema(snapshot.schema)
+    recoder: Recoder = method.recoder()
     recoder.check(model)
+    sampling = _check_sample(method, model, suppress)
     codes = encode(snapshot) if codes is None else codes
-    check_feasible(codes, model)
     limit = math.floor(suppression_share(suppress) * codes.n)
-    partition = _within_limit(method.group(codes, model, rng), limit, codes, method)
+    if sampling is None:
+        check_feasible(codes, model)
+        partition = _within_limit(method.group(codes, model, rng), limit, codes, method)
+    else:
+        # Neither a small table nor a sample without a group is refused: whether it is would tell something.
+        partition = method.group(codes, model, rng)
     if limit and method.recode == "boxes":
         partition = suppress_stretching(codes, partition, model, limit - codes.n + len(partition.order))
     recoded = recoder.recode(codes, partition)
     # The order of the rows depends on the dice alone, not on how the grouper went through the table.
     placement = shuffled(rng, np.flatnonzero(partition.labels >= 0).astype(np.int32))
     release = _release(snapshot, recoded, placement, rng)
-    read = codes.sensitive if model.tags.reads_values else ()  # nothing is counted that nobody asks for
+    # Nothing is counted that nobody asks for.
+    read = codes.sensitive if model.tags.reads_values or method.measures_closeness else ()
     published = {a.name: a.codes[placement] for a in read}
     references = {a.name: a.reference(placement) for a in read}
     stats = group_statistics(release, published, references, placed=True)
@@ -217,24 +283,59 @@ def prepare_static(
             release=number,
             guarantee={
                 "kind": Static.kind,
-                "grade": "counted" if method.reads_values(model) else "blind",
+                "grade": "counted" if method.reads_values(model) and sampling is None else "blind",
                 **model.parameters(),
                 **_bins(snapshot.schema),
                 **({"suppress": suppress} if suppress else {}),
+                **({} if sampling is None else sampling.parameters()),
                 "method": {"kind": method.name, **method.parameters()},
             },
-            claim=claim(model, snapshot.schema),
-            assumes=ASSUMES if recoded.groups is None else (*ASSUMES, TELLS_WHO),
+            claim=claim(model, snapshot.schema, sampling),
+            assumes=(
+                *ASSUMES,
+                *(() if sampling is None else sampling.assumes()),
+                *(() if recoded.groups is None else (TELLS_WHO,)),
+                *(() if recoded.levels is None else (INNERMOST,)),
+            ),
             columns=describe_columns(
-                snapshot, codes, two_tables=recoded.groups is not None, groups=recoded.groups is not None
+                snapshot,
+                codes,
+                two_tables=recoded.groups is not None,
+                groups=recoded.groups is not None,
+                nested=recoded.levels is not None,
             ),
             rows=len(placement),
             groups=recoded.n_groups,
-            suppressed=codes.n - len(placement),
-            achieved=model.achieved(stats),
+            suppressed=None if sampling is not None else codes.n - len(placement),
+            achieved={
+                **with_distances(model.achieved(stats), stats, published if method.measures_closeness else ()),
+                **({} if sampling is None else {"delta": sampling.delta}),
+            },
         )
     )
     return Prepared(release, placement, codes, model)
+
+
+def _check_sample(method: Grouper, model: Model, suppress: float) -> Sampling | None:
+    """Return what a sampling method promises; it takes no limit on what is left out."""
+    sampling = method.sampling(model)
+    if sampling is not None and suppress:
+        raise ConfigError(
+            f"the method {method.name!r} leaves out what the dice say, and does not tell how many",
+            hint="Take suppress out.",
+        )
+    return sampling
+
+
+def _told_sampling(manifest: Mapping[str, Any], model: Model) -> Sampling | None:
+    """Return what a manifest says of a sample, under the model that the config asks for; None if it speaks of none."""
+    told = manifest["guarantee"]
+    if not {"beta", "epsilon"} & told.keys():
+        return None
+    try:
+        return Sampling(model.minimum_size, told.get("beta"), told.get("epsilon"))
+    except ConfigError:
+        raise other_promise() from None
 
 
 def _within_limit(partition: Partition, limit: int, codes: Codes, method: Grouper) -> Partition:
@@ -260,7 +361,9 @@ def _release(
     values = pl.DataFrame({n: taken(frame[n], placement) for n in names if schema[n].role is not Role.QUASI})
     classes = recoded.classes[placement]
     if recoded.groups is None:
-        return Release({}, names, recoded.cells, classes, values, snapshot.native)
+        if recoded.levels is not None:
+            check_names(schema, two_tables=False, nested=True)
+        return Release({}, names, recoded.cells, classes, values, snapshot.native, levels=recoded.levels)
     check_names(schema, two_tables=True)
     # Group numbers are random, and so is the order of the second table: neither says how groups were made.
     groups = (rng.permutation(recoded.n_groups) + 1).astype(np.int32)[recoded.groups[placement]]
@@ -268,11 +371,12 @@ def _release(
     return Release({}, names, recoded.cells, classes, values, snapshot.native, groups, batch)
 
 
-def claim(model: Model, schema: Schema) -> str:
-    """Return what a release promises, in one sentence, and another where values are judged in bins."""
+def claim(model: Model, schema: Schema, sampling: Sampling | None = None) -> str:
+    """Return what a release promises, in one sentence, and others where values are judged in bins or sampled."""
     bins = _bins(schema).get("bins", {})
     judged = [f" Values of {name} are judged in {n} bins, and published exactly." for name, n in bins.items()]
-    return f"In this release, {model.sentence()}." + "".join(judged)
+    more = "" if sampling is None else f" {sampling.sentence()}"
+    return f"In this release, {model.sentence()}." + "".join(judged) + more
 
 
 def _bins(schema: Schema) -> dict[str, dict[str, int]]:

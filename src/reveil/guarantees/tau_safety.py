@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from reveil.errors import ConfigError, DataError, InfeasibleError, RefusedError
+from reveil.groupers.bang import BangA
 from reveil.guarantees.signature_based import COUNTED, SignatureGuarantee, points_of, space_of
 from reveil.hierarchy import value_text
 from reveil.signatures import blind as blind_grade
@@ -15,6 +16,7 @@ from reveil.signatures.machine import form_groups
 from reveil.signatures.situation import Situation, exhausted
 
 if TYPE_CHECKING:
+    from reveil.bang.keys import KeyArray
     from reveil.codes import Codes
     from reveil.guarantees.base import Memory
     from reveil.schema import Schema
@@ -56,6 +58,10 @@ class TauSafety(SignatureGuarantee):
 
     Who has fewer than m values left outside all their signatures rests: they are not published any more, whatever
     their value is; absence that depended on the value would tell it.
+
+    With the method ``bang`` the groups of a signature follow the regions of a BANG file, whose scales are fixed by the
+    first release: where nobody comes, goes or moves, everybody keeps their box. (Groups are then formed by place alone
+    inside a signature, as before, and the proof is the same.)
 
     ``angelize`` publishes two tables: boxes made for tightness alone, in classes of at least m rows, and the values of
     each group. ``fixed`` declares that nobody's value ever changes; a snapshot in which one does is refused.
@@ -123,6 +129,26 @@ class TauSafety(SignatureGuarantee):
             )
         if declared:
             self._check_domain(len(declared))
+
+    def check_method(self, method: object) -> None:
+        """Refuse any method but BANG regions, and these where they would decide nothing."""
+        if method is None:
+            return
+        if not isinstance(method, BangA):
+            raise ConfigError(
+                f"the guarantee {self.kind!r} groups by itself",
+                hint="Take the section [method] out, or use kind = 'bang', which keeps groups where nothing happens.",
+            )
+        if self.blind or self.angelize:
+            raise ConfigError(
+                f"{'blind' if self.blind else 'angelize'} = true forms its boxes in a way of its own, without a method",
+                hint="Take the section [method] out.",
+            )
+        if (method.block, method.form) != (BangA().block, BangA().form):
+            raise ConfigError(
+                f"the groups of {self.kind!r} are as large as their signatures, and are published as boxes",
+                hint="Take block and form out of the section [method]; scales and quantile count.",
+            )
 
     def _check_domain(self, size: int) -> None:
         needed = self.m if self.fixed or not self.strict else 3 * self.m - 1
@@ -215,8 +241,8 @@ class TauSafety(SignatureGuarantee):
             )
         return now
 
-    def form(self, now: Situation, codes: Codes, rng: np.random.Generator) -> Groups:
+    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:
         """Form the groups in the grade asked for."""
         if self.blind:
             return blind_grade.form_groups(now, points_of(codes), self.m, rng)
-        return form_groups(now, space_of(codes), self.m, rng)
+        return form_groups(now, space_of(codes, keys), self.m, rng)

@@ -12,6 +12,10 @@ The counts that decide the conventions:
   ``accounted`` is these and the records left out. What a reader sees (sizes of groups, densities) is taken over all
   rows. The manifest tells the fakes of each group, not which rows they are: any row of the group may be one, and each
   counts as real for the share of its group that is.
+
+Where boxes are nested, widths and bits (``dcp``, ``ncp``, ``gcp``, ``em``, ``ail``, ``vem``) are those of the enclosing
+box, as in source 000: they say what a cell looks like. ``kl`` and ``query_error`` ask where records are, and spread
+them over the block: the box without the boxes directly inside it.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from reveil.codes import FloatArray, encode_quasi
 from reveil.errors import DataError, shown
 from reveil.groups import Groups, groups_of
 from reveil.measures.columns import PublishedColumn
+from reveil.nesting import Nesting, nesting_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -155,6 +160,11 @@ class Subject:
             for name in self.schema.quasi
             if name in cells
         )
+
+    @cached_property
+    def nesting(self) -> Nesting | None:
+        """Which box is directly inside which, where boxes are nested."""
+        return nesting_of(self.release)
 
     @cached_property
     def n_classes(self) -> int:

@@ -55,7 +55,8 @@ class PublishedColumn:
     def typed(self) -> pl.Series:
         """The distinct cells, ends of intervals in the type of the snapshot's values (a file may say it otherwise)."""
         cells = self.cells.distinct
-        if self.cells.form is not FORMS.get(self.attribute.kind, Form.SET):
+        # Nested boxes have sets of leaves where others have labels.
+        if self.cells.form not in (FORMS.get(self.attribute.kind, Form.SET), *self._listed):
             raise self._mismatch(f"column {self.attribute.name!r} is published in another form than its values ask for")
         if self.attribute.kind is not Kind.INTERVAL:
             return cells
@@ -67,6 +68,10 @@ class PublishedColumn:
             raise self._mismatch(f"column {self.attribute.name!r} has another type in the release than in the snapshot")
         return cells.cast(pl.Struct({"lo": wanted, "hi": wanted, "null": pl.Boolean}))
 
+    @property
+    def _listed(self) -> tuple[Form, ...]:
+        return (Form.SET,) if self.attribute.kind is Kind.TAXONOMY else ()
+
     def _mismatch(self, message: str) -> DataError:
         return DataError(
             message, column=self.attribute.name, hint="Use the snapshot and the config that were published."
@@ -76,7 +81,7 @@ class PublishedColumn:
     def admitted(self) -> Admitted:
         """The codes that each cell admits."""
         cells = replace(self.cells, distinct=self.typed)
-        if self.foreign and self.attribute.kind in (Kind.SET, Kind.ORDERED):
+        if self.foreign and self.cells.form is Form.SET:
             known = pl.element().is_null() | pl.element().is_in(self.attribute.domain.implode())
             cells = replace(cells, distinct=cells.distinct.list.eval(pl.element().filter(known)))
         try:

@@ -11,12 +11,15 @@ import numpy.typing as npt
 
 from reveil.kernels import densities, ranges
 from reveil.measures.base import Meaning, Measure, Subject
+from reveil.nesting import wide_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.codes import FloatArray
+    from reveil.expressions.regions import Numbers
     from reveil.measures.columns import PublishedColumn
+    from reveil.nesting import Nesting
     from reveil.statistics import CodeArray, IntArray
 
 CHUNK = 1 << 15  # points that one thread takes at a time
@@ -28,7 +31,8 @@ class Divergence(Measure):
 
     *Definition*: the sum over the distinct raw points of p log2(p/q), p being the point's share of the raw records
     and q what the release puts there when each published row's mass is spread evenly over the codes of its box
-    (numbers and sets: the values that occur; taxonomies and declared orders: all; null where it occurs).
+    (numbers and sets: the values that occur; taxonomies and declared orders: all; null where it occurs); where boxes
+    are nested, over those that no box further inside has.
     *Range*: from 0 (the same distribution) up; smaller is better; no value where the release puts nothing on a raw
     point, which no release of this snapshot does. *Suppressed and withheld records* are spread over the whole domain.
     *Counterfeits* are rows like others, for their mass is in the table. *Source*: 000, 2.5.1.3 (Kifer, Gehrke 2006).
@@ -48,11 +52,32 @@ class Divergence(Measure):
         whole = sum(float(np.log2(max(column.domain, 1))) for column in columns)
         volume = sum(np.log2(np.maximum(column.admits, 1))[column.index] for column in columns)
         weights = subject.class_rows / total * np.exp2(whole - volume)
-        density = box_weights(columns, points, weights) + subject.left_out / total
+        if subject.nesting is not None:
+            weights = in_blocks(subject.nesting, columns, weights)
+        density = np.maximum(box_weights(columns, points, weights), 0) + subject.left_out / total
         p = counts / subject.records
         with np.errstate(divide="ignore"):
             kl = float((p * (np.log2(p) + whole - np.log2(density))).sum())
         return {"kl": max(kl, 0.0) if np.isfinite(kl) else None}
+
+
+def in_blocks(nesting: Nesting, columns: Sequence[PublishedColumn], weights: FloatArray) -> FloatArray:
+    """Turn the weight on each point of a box into one on each point of its block, as weights of nested boxes.
+
+    The weights of all the boxes around a point add up to that of the innermost: each has its own less its parent's.
+    """
+    sizes = [np.maximum(column.admits, 1)[column.index] for column in columns]
+    volumes: Numbers = np.ones(len(weights), wide_type(sizes))
+    for own in sizes:
+        volumes = volumes * own.astype(volumes.dtype)
+    inner = np.flatnonzero(nesting.parent >= 0)
+    left = volumes.copy()
+    np.subtract.at(left, nesting.parent[inner], volumes[inner])
+    # A block without a point of the snapshot's has no record of it to account for.
+    own = weights * np.where(left > 0, volumes / np.where(left > 0, left, 1), 0.0).astype(np.float64)
+    around = np.zeros(len(own))
+    around[inner] = own[nesting.parent[inner]]
+    return np.asarray(own - around, np.float64)
 
 
 def distinct_points(columns: Sequence[PublishedColumn]) -> tuple[CodeArray, IntArray]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
@@ -22,17 +22,21 @@ class Recoded:
 
     Classes are records with equal cells: ``cells`` describes them column by column, ``classes`` is the class of each
     record (-1: suppressed). ``groups`` is the group of each record where it is published as a column, with the
-    sensitive values in a table of their own; None where the classes are the groups.
+    sensitive values in a table of their own; None where the classes are the groups. ``levels`` is the level of each
+    class where boxes are nested: there the innermost box wins.
     """
 
     cells: dict[str, Cells]
     classes: CodeArray
     n_groups: int
     groups: CodeArray | None
+    levels: CodeArray | None = None
 
 
 class Recoder(ABC):
     """Turns a partition into published cells."""
+
+    needs_regions: ClassVar[bool] = False  # whether the partition must say which regions enclose its groups
 
     def check(self, model: Model) -> None:  # noqa: B027  (most forms suit most models)
         """Refuse a model whose promise this form does not keep."""

@@ -25,11 +25,12 @@ from reveil.series.alone import alone
 from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
 from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
+from reveil.series.finding import find_file, measures_of
 from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import Published, Stage, silent
 from reveil.series.reading import files_of, read_job, read_part
-from reveil.series.telling import Job, Telling, check_written, placements_of
+from reveil.series.telling import LAYOUT, Job, Telling, check_written, placements_of
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
@@ -90,7 +91,7 @@ class Series:
         if not isinstance(guarantee, Guarantee):
             raise ConfigError("guarantee must be a guarantee", hint="For example rv.TauSafety(m=4).")
         series = cls(Path(vault), schema, guarantee, method, name=name, seed=seed, archive=archive)
-        guarantee.check(schema, method)
+        series._check()
         if series.vault.exists():
             with series._opened(create=True):
                 pass
@@ -115,10 +116,16 @@ class Series:
             files=config.files,
         )
         try:
-            config.guarantee.check(config.schema, config.method)
+            series._check()
         except ConfigError as error:
             raise placed(error, config.path) from None
         return series
+
+    def _check(self) -> None:
+        """Refuse, before any data is read, what cannot work with all the columns, of which a release may have some."""
+        self.guarantee.check(self.schema, self.method)
+        if self.method is not None:
+            self.method.check_schema(self.schema)
 
     # Publishing
 
@@ -219,9 +226,10 @@ class Series:
                 "withheld": manifest["withheld"],
                 "dirty": manifest["dirty"],
                 "guarantee": manifest["guarantee"],
+                "measures": measures_of(prepared, snapshot),
                 **prepared.facts,
             },
-            settings=self._settings(vault),
+            settings={**self._settings(vault), **({} if prepared.layout is None else {LAYOUT: prepared.layout})},
             path=target,
         )
         stage("remembering")
@@ -289,6 +297,13 @@ class Series:
             return []
         with self._opened() as vault:
             return [line(row) for row in vault.releases()]
+
+    def releases(self) -> list[tuple[ReleaseRow, Path | None]]:
+        """Return every release as the vault knows it, with a file that still holds it; None where none is found."""
+        if not self.vault.exists():
+            return []
+        with self._opened() as vault:
+            return [(row, find_file(vault, row)) for row in vault.releases()]
 
     def budget(self) -> list[dict[str, Any]]:
         """Return what is left of whose budget for which values, under a guarantee that spends one. For the owner."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from reveil.vault import Recall, ReleaseRow, Vault
     from reveil.vault.protocol import Book, Entries
 
+LAYOUT = "layout"  # the setting that keeps how a method divided the space
+
 
 @dataclass(frozen=True)
 class Job:
@@ -105,7 +107,8 @@ class Telling:
         types = types_of(snapshot, known_types) if follows else {}
         book = VaultBook(vault, recall, lasting, (*known_types, *types))
         memory = _memory(vault, recall, lasting, happened, schema.sensitive if guarantee.remembers else (), book)
-        return cls(job, recall, lasting, happened, replace(memory, whole=job.whole), known_types, snapshot)
+        memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT))
+        return cls(job, recall, lasting, happened, memory, known_types, snapshot)
 
     def change(
         self,

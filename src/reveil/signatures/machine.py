@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from reveil.kernels import near, split
+from reveil.kernels import near, split, tries
 from reveil.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
 from reveil.signatures.sets import Sets
 from reveil.threads import each
@@ -25,14 +25,20 @@ if TYPE_CHECKING:
     from reveil.statistics import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
+KeyArray = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
 class Space:
-    """Where records lie: ``points`` has a row for each, and ``ranks`` is their order along a curve through them."""
+    """Where records lie: ``points`` has a row for each, and ``ranks`` is their order along a curve through them.
+
+    ``keys`` are the keys of a BANG file, where groups are to follow its regions: equal keys from release to release
+    are equal places.
+    """
 
     points: FloatArray
     ranks: IntArray
+    keys: KeyArray | None = None
 
     @classmethod
     def nowhere(cls, size: int, rng: np.random.Generator) -> Space:
@@ -118,7 +124,30 @@ class Buckets:
                 split.swap(cells, offsets[part], slots_of, sizes[part], points)
 
         each(work, _shares(self.starts[self.sets.indptr]))
-        signature = np.repeat(np.arange(len(self.sets)), sizes)
+        return self._groups(cells)
+
+    def nest(self, keys: KeyArray) -> Groups:
+        """Split into groups along the regions of a BANG file, inner ones first.
+
+        A region is a prefix of keys. Inside one, complete groups depend on the records of this signature in it alone:
+        where nobody comes, goes or moves, everybody keeps the group they had.
+        """
+        sizes, slots = self.sizes, self.sets.sizes
+        offsets = np.concatenate([[0], np.cumsum(sizes * slots)]).astype(np.int64)
+        cells = np.full(int(offsets[-1]), -1, np.int32)
+        member = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        bucket = self.sets.of_member[member]
+        columns = [keys[self.order, w] for w in reversed(range(keys.shape[1]))]
+        order = np.lexsort([*columns, bucket])
+        shared = np.empty(len(order), np.int64)
+        tries.shared_bits(np.ascontiguousarray(keys[self.order[order]]), shared)
+        slot = (member - self.sets.indptr[bucket])[order]
+        starts = self.starts[self.sets.indptr]
+        tries.nest(self.order[order], slot, shared, starts, slots, cells, offsets[:-1])
+        return self._groups(cells)
+
+    def _groups(self, cells: CodeArray) -> Groups:
+        signature = np.repeat(np.arange(len(self.sets)), self.sizes)
         rows = self.sets.take(signature)
         return Groups(rows.of_member.astype(np.int32), rows.members, cells, self.sets, signature)
 
@@ -159,7 +188,8 @@ def _split_again(groups: Groups, space: Space) -> Groups:
     sets, place = groups.sets.distinct()
     bucket = place[groups.signature[groups.group[real]]]
     again = bucketed(sets, bucket, groups.value[real], groups.record[real])
-    return replace(again.split(space.points, swap=True), fewest=groups.fewest)
+    anew = again.split(space.points, swap=True) if space.keys is None else again.nest(space.keys)
+    return replace(anew, fewest=groups.fewest)
 
 
 def _old_buckets(now: Situation, rng: np.random.Generator) -> Buckets:

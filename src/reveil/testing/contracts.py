@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from reveil.codes import Codes, encode
 from reveil.errors import ConfigError, InfeasibleError
-from reveil.groupers.base import Grouper, check_feasible
+from reveil.groupers.base import Grouper, check_feasible, check_plan
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.k_anonymity import KAnonymity
+from reveil.models.t_closeness import TCloseness
 from reveil.snapshot import read_snapshot
 from reveil.statistics import GroupStats, Histogram, Partition
 from reveil.testing.strategies import Table, group_statistics, tables
@@ -84,11 +85,12 @@ def check_grouper(grouper: Grouper) -> None:
     json.dumps(grouper.parameters())
 
     @QUICK
-    @given(tables(), st.sampled_from(models), st.integers(0, 3))
+    @given(tables(), st.sampled_from([*models, KAnonymity(2) & TCloseness(0.3)]), st.integers(0, 3))
     def sound(table: Table, model: Model, seed: int) -> None:
         assume(table.schema.sensitive or not model.tags.reads_values)
         codes = encode(read_snapshot(table.frame, table.schema))
         try:
+            check_plan(grouper, model)
             check_feasible(codes, model)
             first, again = (grouper.group(codes, model, np.random.default_rng(seed)) for _ in range(2))
         except InfeasibleError:

@@ -8,7 +8,8 @@ back into codes of the snapshot, counts again and asks the model again. Three th
    where there is one, else a class: rows with equal generalised cells;
 3. the published rows that are not counterfeit are the snapshot's records, each inside its box and with its own
    values: row by row where the publisher says which row is whose (:mod:`~reveil.verification.rows`), else by
-   searching an assignment of all rows to records (:mod:`~reveil.verification.search`).
+   searching an assignment of all rows to records (:mod:`~reveil.verification.search`). Where boxes are nested, each
+   record must be in the innermost box that holds it.
 
 A release without a column ``group`` may carry finer classes than a reader can see (two classes with equal cells). Its
 model is union-closed, so a verdict on the finer ones holds for what the reader sees. A model that is not needs the
@@ -23,9 +24,16 @@ from reveil.admitted import admitted_codes
 from reveil.codes import Codes, encode
 from reveil.errors import VerificationError
 from reveil.groups import groups_of
-from reveil.verification.judgement import check_groups, describe_group, group_statistics, published_values
+from reveil.verification.judgement import (
+    check_groups,
+    describe_group,
+    group_statistics,
+    published_values,
+    with_distances,
+)
 from reveil.verification.rows import check_placement, check_rows
-from reveil.verification.search import check_assignment, check_two_tables
+from reveil.verification.sample import check_sample, is_sample
+from reveil.verification.search import check_assignment, check_two_tables, deepest_levels
 from reveil.verification.shape import check_counterfeits, check_description, check_shape
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
     from reveil.release import Release
     from reveil.snapshot import Snapshot
 
-__all__ = ["describe_group", "group_statistics", "verify"]
+__all__ = ["describe_group", "group_statistics", "verify", "with_distances"]
 
 
 def verify(
@@ -64,18 +72,25 @@ def verify(
     check_counterfeits(release, groups)
     if placement is not None:
         check_placement(release, snapshot, placement, groups)
-    told = published_values(release, snapshot, codes, placement, loose=loose > 0) if model.tags.reads_values else {}
+    # A release may tell the t that it reaches although nobody asked for one: then that is checked, too.
+    claimed = release.manifest["achieved"].get("t")
+    distances = claimed if isinstance(claimed, dict) else {}
+    read = model.tags.reads_values or bool(distances)
+    told = published_values(release, snapshot, codes, placement, loose=loose > 0) if read else {}
     check_description(release, snapshot, codes, groups)
     stats = group_statistics(
         release, {name: own.codes for name, own in told.items()}, {name: own.reference() for name, own in told.items()}
     )
-    achieved = check_groups(release, model, stats, groups)
+    achieved = with_distances(check_groups(release, model, stats, groups), stats, distances)
+    if is_sample(release):
+        achieved = {**achieved, **check_sample(release, codes)}
     if achieved != release.manifest["achieved"]:
         raise VerificationError("the manifest claims another level than the table", hint=f"The table has {achieved}.")
     admitted = {a.name: admitted_codes(release.cells[a.name], a) for a in codes.quasi}
+    deepest = deepest_levels(release, codes, admitted)
     if placement is not None:
-        check_rows(release, snapshot, codes, admitted, placement, groups)
+        check_rows(release, snapshot, codes, admitted, placement, groups, deepest)
     elif release.batch is not None:
         check_two_tables(release, release.batch, snapshot, codes, admitted, groups)
     else:
-        check_assignment(release, snapshot, codes, admitted, groups, loose=loose)
+        check_assignment(release, snapshot, codes, admitted, groups, loose=loose, deepest=deepest)

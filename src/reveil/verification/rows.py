@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reveil.groups import Groups
     from reveil.release import Release
     from reveil.snapshot import Snapshot
+    from reveil.statistics import CodeArray
 
 Placement = npt.NDArray[np.integer]
 
@@ -41,12 +42,25 @@ def check_rows(
     admitted: Mapping[str, Admitted],
     placement: Placement,
     groups: Groups,
+    deepest: CodeArray | None = None,
 ) -> None:
-    """Check each row that is not counterfeit against the record it publishes."""
+    """Check each row that is not counterfeit against the record it publishes.
+
+    ``deepest``: where boxes are nested, the level of the innermost box that holds each record.
+    """
     fake = placement < 0
     real = np.flatnonzero(~fake) if fake.any() else None
     records = placement if real is None else placement[real]
     _check_cells(release, snapshot.frame.height, codes, admitted, records, real)
+    if deepest is not None and release.levels is not None:
+        told = release.levels[release.classes if real is None else release.classes[real]]
+        further = np.flatnonzero(deepest[records] != told)
+        if len(further):
+            row = int(further[0] if real is None else real[further[0]])
+            raise VerificationError(
+                f"row {row + 1} belongs to a box further inside its own",
+                hint="A record is published with the innermost box that holds it.",
+            )
     for name in release.values.columns:
         own = release.values[name] if real is None else release.values[name].gather(real)
         if not own.equals(snapshot.frame[name].gather(records), null_equal=True):

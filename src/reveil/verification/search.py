@@ -11,7 +11,8 @@ import polars as pl
 
 from reveil.assignment import Candidates, Seats, assignable, fillable, points_in_boxes
 from reveil.errors import VerificationError
-from reveil.release import COUNT, GROUP
+from reveil.nesting import evenly, nesting_of
+from reveil.release import COUNT, GROUP, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 IntArray = npt.NDArray[np.int64]
 
+_BOXES = 1 << 14  # nested boxes that are searched at a time
 NOT_THE_RECORDS = "the published rows cannot be the records of this snapshot"
 ANOTHER_SNAPSHOT = "Some row has no record inside its box with its values. Is this the snapshot that was published?"
 
@@ -43,7 +45,31 @@ class _Space:
     exact: Callable[[IntArray, IntArray], BoolArray]
 
 
-def _space(release: Release, codes: Codes, admitted: Mapping[str, Admitted]) -> _Space:
+def deepest_levels(release: Release, codes: Codes, admitted: Mapping[str, Admitted]) -> CodeArray | None:
+    """Return, where boxes are nested, the level of the innermost box that holds each record; -1 where none does.
+
+    Two boxes of one level that hold the same record are no nesting, and neither are boxes that overlap without one
+    being inside the other: then this raises.
+    """
+    if release.levels is None:
+        return None
+    nesting_of(release)
+    space = _space(release, codes, admitted)
+    kind, first = classes_of(list(space.points.T), len(space.points))
+    levels = np.full(len(first), -1, np.int32)
+    points, lo, hi = evenly(space.points[first], space.lo, space.hi)
+    for start in range(0, len(lo), _BOXES):
+        part = slice(start, start + _BOXES)
+        point, box = points_in_boxes(points, lo[part], hi[part])
+        good = space.exact(first[point].astype(np.int64), box + start)
+        np.maximum.at(levels, point[good], release.levels[box[good] + start])
+    return levels[kind]
+
+
+def _space(
+    release: Release, codes: Codes, admitted: Mapping[str, Admitted], deepest: CodeArray | None = None
+) -> _Space:
+    """Return points and boxes; with ``deepest``, a box holds only records that no box further inside does."""
     points = np.stack([a.codes for a in codes.quasi], axis=1)
     cells = {a.name: release.cells[a.name].index for a in codes.quasi}
     lo = np.stack([admitted[a.name].lo[cells[a.name]] for a in codes.quasi], axis=1)
@@ -57,8 +83,12 @@ def _space(release: Release, codes: Codes, admitted: Mapping[str, Admitted]) -> 
         good = np.ones(len(point), np.bool_)
         for a, attribute in enumerate(codes.quasi):
             good &= admitted[attribute.name].contains(cells[attribute.name][box], points[point, a])
+        if deepest is not None and release.levels is not None:
+            good &= release.levels[box] == deepest[point]
         return good
 
+    if deepest is not None:
+        return _Space(*evenly(points, low, high), exact)
     return _Space(points, low, high, exact)
 
 
@@ -70,13 +100,15 @@ def check_assignment(
     groups: Groups,
     *,
     loose: int = 0,
+    deepest: CodeArray | None = None,
 ) -> None:
     """Search an assignment of all published rows but counterfeits and dirty ones to records; any will do. Exact.
 
-    ``loose`` rows need not have the values of a record; then it is exact for the others.
+    ``loose`` rows need not have the values of a record; then it is exact for the others. ``deepest``: where boxes are
+    nested, the level of the innermost box that holds each record.
     """
     record_values, row_values = _joint_values(snapshot, release)
-    space = _space(release, codes, admitted)
+    space = _space(release, codes, admitted, deepest)
     if release.groups is None:
         given = Candidates(space.points, record_values, space.lo, space.hi, release.classes, row_values, space.exact)
     else:

@@ -11,6 +11,7 @@ import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, mask_of
 from reveil.groups import groups_of
+from reveil.release import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -102,7 +103,8 @@ def seen(*releases: Release) -> tuple[frozenset[tuple[Any, ...]], ...]:
 def _seen(release: Release) -> frozenset[tuple[Any, ...]]:
     groups = groups_of(release)
     cells: dict[int, list[tuple[str, ...]]] = {}
-    names = [name for name in release.text.columns if name in release.cells]
+    nested = () if release.levels is None else (LEVEL,)
+    names = [name for name in release.text.columns if name in release.cells or name in nested]
     rows = release.text.select(names).fill_null("").rows() if names else [()] * len(groups.index)
     for group, row in zip(groups.index.tolist(), rows, strict=True):
         cells.setdefault(group, []).append(row)

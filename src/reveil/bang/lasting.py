@@ -1,0 +1,103 @@
+"""What a series keeps of a BANG file between releases: cut points, regions and the tree over them, no record.
+
+The next snapshot is put into the same regions: where nobody came and nobody left, blocks and groups are the same, and
+so are the boxes that are published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reveil.bang.dendrogram import Dendrogram
+from reveil.bang.file import BangFile
+from reveil.bang.index import Filed, in_cell_order
+from reveil.bang.keys import interleaved
+from reveil.bang.scales import Scales
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from reveil.codes import Codes
+
+Layout = dict[str, Any]
+
+
+def lasting_scales(
+    method: Mapping[str, Any],
+    codes: Codes,
+    given: Mapping[str, Sequence[Any]] | None,
+    layout: Mapping[str, Any] | None,
+) -> tuple[Scales, Layout]:
+    """Return the scales of the earlier releases, of columns that are new those made now; and what to keep of them.
+
+    ``method`` is the method with its settings; one with other settings than before starts anew.
+    """
+    known = dict(layout["scales"]) if layout is not None and layout.get("method") == method else {}
+    scales = {own.name: own for own in Scales.from_state(known).scales}
+    # Cut points of a scale that is there are not read again: categories may be gone now, or in another order.
+    fresh = replace(codes, quasi=tuple(attribute for attribute in codes.quasi if attribute.name not in scales))
+    scales |= {own.name: own for own in Scales.of(fresh, given, quantile=method["quantile"]).scales}
+    used = Scales(tuple(scales[attribute.name] for attribute in codes.quasi))
+    return used, {"method": dict(method), "scales": {**known, **used.state()}}
+
+
+def lasting_blocks(
+    method: Mapping[str, Any],
+    codes: Codes,
+    given: Mapping[str, Sequence[Any]] | None,
+    layout: Mapping[str, Any] | None,
+) -> tuple[Filed, Dendrogram, Layout]:
+    """Put a snapshot into the regions of the earlier releases; return its blocks, the tree over them, what to keep.
+
+    Too large blocks become nodes over two, too small ones are dissolved, and the tree keeps its shape elsewhere. No
+    sensitive value is looked at. A release of other columns has regions of its own, and starts them anew.
+    """
+    scales, kept = lasting_scales(method, codes, given, layout)
+    codes = in_cell_order(codes, scales)
+    keys = interleaved(scales.cells(codes), scales.bits)
+    names = [attribute.name for attribute in codes.quasi]
+    blocks = (layout or {}).get("blocks")
+    if blocks is not None and (layout or {}).get("method") == method and blocks["columns"] == names:
+        file = BangFile.from_state(blocks["directory"], keys)
+        tree = _tree_of(blocks["tree"])
+        for change in file.take_log():
+            tree = tree.split(change.a, change.b) if change.split else tree.without(change.a)
+        filed = _filed(codes, scales, file)
+    else:
+        file = BangFile.build(keys, scales.bits, method["block"])
+        filed = _filed(codes, scales, file)
+        tree = filed.dendrogram()
+    # Numbers are those of the regions in their order, here and in what is kept.
+    tree = replace(tree, leaves=tree.leaves[file.numbers])
+    kept["blocks"] = {"columns": names, "directory": file.state(), "tree": _tree_state(tree)}
+    return filed, tree, kept
+
+
+def _tree_state(tree: Dendrogram) -> dict[str, Any]:
+    """Return a tree as plain values that JSON can hold: its nodes from the root down, those that are left over not."""
+    levels = [np.array([tree.root], np.int32)]
+    while len(levels[-1]):
+        inner = levels[-1][tree.left[levels[-1]] >= 0]
+        levels.append(np.concatenate([tree.left[inner], tree.right[inner]]))
+    nodes = np.concatenate(levels)
+    number = np.full(len(tree.left) + 1, -1, np.int32)  # the last one stands for no child
+    number[nodes] = np.arange(len(nodes), dtype=np.int32)
+    left, right, leaves = (number[own].tolist() for own in (tree.left[nodes], tree.right[nodes], tree.leaves))
+    return {"left": left, "right": right, "leaves": leaves}
+
+
+def _tree_of(state: Mapping[str, Any]) -> Dendrogram:
+    """Undo :func:`_tree_state`."""
+    left, right, leaves = (np.array(state[key], np.int32) for key in ("left", "right", "leaves"))
+    parents = np.full(len(left), -1, np.int32)
+    inner = np.flatnonzero(left >= 0).astype(np.int32)
+    parents[left[inner]], parents[right[inner]] = inner, inner
+    return Dendrogram(left, right, parents, leaves, 0)
+
+
+def _filed(codes: Codes, scales: Scales, file: BangFile) -> Filed:
+    records, offsets = file.records()
+    return Filed(codes, scales, file.regions, records, offsets)

@@ -1,0 +1,52 @@
+"""Where the files of releases are, and the numbers that are kept of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reveil.errors import InputError, ReveilError
+from reveil.files import SUFFIXES, tables_of
+from reveil.manifest import digest_of, read_manifest
+from reveil.measures.aggregates import aggregates
+from reveil.series.backups import is_table_of, says_the_same
+from reveil.series.drafts import draft_path
+from reveil.vault.protocol import ADOPTED
+
+if TYPE_CHECKING:
+    from reveil.guarantees.base import Prepared
+    from reveil.snapshot import Snapshot
+    from reveil.vault import DuckDBVault, ReleaseRow
+
+
+def find_file(vault: DuckDBVault, row: ReleaseRow) -> Path | None:
+    """Return a file that holds a release as it was published: where it was written, or the vault's own copy."""
+    places = [] if row.path is None else [Path(row.path)]
+    places += [draft_path(vault, row.release, suffix) for suffix in SUFFIXES]
+    return next((path for path in places if is_release(path, row)), None)
+
+
+def is_release(path: Path, row: ReleaseRow) -> bool:
+    """Return whether a file is the release that a vault remembers, byte by byte or in another format."""
+    try:
+        if not path.is_file():
+            return False
+        if row.state == ADOPTED and row.manifest_digest is None:  # another tool's, without a manifest
+            tables = tables_of(path, {"columns": []} if row.manifest is None else json.loads(row.manifest))
+            return all(table.is_file() for table in tables) and digest_of(*tables) == row.digest
+        return says_the_same(read_manifest(path), row) and is_table_of(path, row)
+    except (OSError, InputError):
+        return False
+
+
+def measures_of(prepared: Prepared, snapshot: Snapshot) -> dict[str, Any] | None:
+    """Return the numbers that the vault keeps of a release; None where they cannot be had.
+
+    They are told to nobody, and a release is not held up by them.
+    """
+    own = prepared.codes.quasi if prepared.snapshot is None else None  # dirty records are not of the snapshot
+    try:
+        return aggregates(snapshot, prepared.release, own)
+    except ReveilError:
+        return None
