@@ -22,6 +22,7 @@ COMMANDS = {
     "measure": "Measure what a release leaves of the table it was made from.",
     "publish": "Publish a table as the config says, verified before it is in place.",
     "query": "Count the records of a release that satisfy an expression.",
+    "report": "Write a page about a series: what it promises, what can be found out, what is left of the tables.",
     "verify": "Check a release against the snapshot it came from.",
 }
 

@@ -16,7 +16,7 @@ NAMES = (
     "absence, correspondence, difference, homogeneity, intersection, linkage, minimality, plain, sequential, serial, "
     "similarity, skewness, tau"
 )
-SEVERAL = ("--truth", "--placements", "--population")
+SEVERAL = ("--truth", "--placements", "--population", "--releases")
 
 
 class ListsCommand(click.Command):

@@ -1,81 +1,185 @@
-"""The demo as a page for the browser: one file, no network, no raw value."""
+"""The demo as a page, for whoever answers for the hospital's data: one file, no network, no raw value."""
 
 from __future__ import annotations
 
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from reveil import charts
+from reveil.cli import demo_stories as stories
+from reveil.cli.demo_words import figures, price
+from reveil.reporting.marks import figure, folded, listed, paragraph, section
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from reveil.cli.demo import Year
+    from reveil.cli.demo_stories import Outcome
 
-_STYLE = """
-:root { color-scheme: light dark; --bad: #b3261e; --good: #1b6e3c; --line: #8886; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } pre { overflow-x: auto; padding: 1rem; border: 1px solid var(--line); font-size: .8rem; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; }
-td + td, th + th { text-align: right; } tr { border-bottom: 1px solid var(--line); }
-@media (prefers-color-scheme: dark) { :root { --bad: #f2b8b5; --good: #8fd6a8; } }
-@media print { body { max-width: none; margin: 0; } }
-"""
-_WIDTH = 600
+_QUESTIONS = (
+    ("People come, go, return, and their values change", "tau-safety"),
+    ("Anybody may ask for any part of the table, again and again", "refinement"),
+    ("Values change and the question is whether somebody ever had one", "global"),
+    ("The same people, other columns for other recipients", "worlds"),
+)
+
+_MEANINGS = (
+    "Read off: in every world that agrees with all the files and with what the attacker knows, the patient has it.",
+    "Highest belief: the largest share of such worlds in which a patient has one diagnosis, over all patients.",
+    "A cell covers: how much of its column's range a published cell leaves open, on average. Smaller is better.",
+    "Counterfeit: a made-up row that keeps a group's diagnoses as they were when somebody left; manifests count them.",
+    "Rows not asked for: people outside the extract, published once more as last told, so that nobody is singled out.",
+)
 
 
-def write_page(path: Path, lines: Sequence[str], naive: Year, safe: Year) -> None:
+def write_page(path: Path, told: Mapping[str, Outcome]) -> None:
     """Write the page."""
-    path.write_text(_page(lines, naive, safe), encoding="utf-8")
+    path.write_text(_page(told), encoding="utf-8")
 
 
-def _page(lines: Sequence[str], naive: Year, safe: Year) -> str:
-    text = "\n".join(escape(line) for line in lines)
+def _page(told: Mapping[str, Outcome]) -> str:
+    naive, safe = told["naive"], told["tau-safety"]
+    parts = [
+        ("happened", "What happens when every file is safe alone", _happened(told)),
+        ("reveil", "The same year with Reveil", _with_reveil(told)),
+        ("files", "What the files look like", _files(naive, safe)),
+        ("which", "Which guarantee is for whom", _which(told)),
+        ("words", "Words", _words()),
+    ]
+    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
     return f"""<!doctype html>
 <html lang="en">
+<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>Reveil: a year of extracts, attacked</title>
-<style>{_STYLE}</style>
+<style>
+{files("reveil.reporting").joinpath("style.css").read_text(encoding="utf-8")}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the story</a>
+<header>
+<p class="kicker">Reveil · demonstration with a made-up hospital</p>
 <h1>A year of monthly extracts, and somebody who holds all of them</h1>
-{_bars(naive, safe)}
-{_table(naive, safe)}
-<h2>The whole story</h2>
-<pre>{text}</pre>
+<p class="lead">{naive.certain:,} of {naive.people:,} patients lose their secret though every single file is
+{stories.K}-anonymous and {stories.L}-diverse. With Reveil: {safe.certain:,}.</p>
+</header>
+<nav aria-label="Contents"><ul>{links}</ul></nav>
+<main id="main" tabindex="-1">
+{"".join(section(key, title, inside) for key, title, inside in parts)}
+</main>
+<footer><p>All patients are made up. Every number on this page was computed from the files beside it, which the attack
+read as anybody could; what it knows of people is what others may know of them.</p></footer>
+</body>
 </html>
 """
 
 
-def _bars(naive: Year, safe: Year) -> str:
-    """Draw how many patients' diagnoses can be read off."""
-    everybody = naive.audit.summary["persons"]
-    rows = [("each month by itself", naive, "--bad"), ("with Reveil", safe, "--good")]
-    parts = []
-    for place, (label, year, colour) in enumerate(rows):
-        certain = year.audit.summary["certain"]
-        top = 40 * place
-        width = max(round(_WIDTH * certain / everybody), 1)
-        parts.append(
-            f'<text y="{top + 12}" font-size="12" fill="currentColor">{label}: {certain:,} of {everybody:,}</text>'
-            f'<rect y="{top + 16}" width="{width}" height="14" style="fill:var({colour})"/>'
-        )
-    title = "Diagnoses that can be read off with certainty from all twelve files"
-    return (
-        f"<p>{title}</p>"
-        f'<svg role="img" aria-label="{title}" viewBox="0 0 {_WIDTH} 76" width="100%">{"".join(parts)}</svg>'
+def _happened(told: Mapping[str, Outcome]) -> str:
+    naive, apart = told["naive"], told["apart"]
+    alone = naive.summary["baseline"]["last_release"]["certain"]
+    held = dict(naive.held)
+    return "\n".join(
+        [
+            paragraph(
+                f"A hospital publishes its table every month, {stories.PATIENTS:,} patients at a time, each file as "
+                f"common tools make it: nobody can be told apart from at least {stories.K - 1} others, and every "
+                f"group shows at least {stories.L} different diagnoses. The last file alone gives away {alone:,} "
+                "patients. But people stay while the groups around them change: whoever holds two files keeps only the "
+                "diagnoses that fit both."
+            ),
+            figure(
+                "Patients whose diagnosis is certain, by the number of monthly files that somebody holds",
+                charts.lines(
+                    "Diagnoses that can be read off",
+                    list(held),
+                    {"each month by itself": list(held.values())},
+                    x_label="files held",
+                    y_label="patients",
+                ),
+            ),
+            paragraph(
+                f"{naive.summary['certain_and_right']:,} of these {naive.certain:,} conclusions are right. The same "
+                f"happens without any passing of time: January for four recipients, with other columns for each, gives "
+                f"away {apart.certain:,} of {apart.people:,}."
+            ),
+        ]
     )
 
 
-def _table(naive: Year, safe: Year) -> str:
-    """Lay both years out side by side."""
-    lines = [
-        ("diagnoses read off, certain", *(f"{y.audit.summary['certain']:,}" for y in (naive, safe))),
-        ("of these right", *(f"{y.audit.summary['certain_and_right'] or 0:,}" for y in (naive, safe))),
-        ("known with more than one half", *(f"{y.audit.summary['above']['0.5']:,}" for y in (naive, safe))),
-        ("highest belief that is proven", *(f"{y.audit.summary['highest_proven']:.2f}" for y in (naive, safe))),
-        ("bound of the series", "none", f"{safe.audit.summary['bound']:.2f}"),
-        ("rows published in the year", *(f"{y.rows:,}" for y in (naive, safe))),
-        ("counterfeits among them", *(f"{y.counterfeits:,}" for y in (naive, safe))),
-        ("share of its column's range that a cell covers", *(f"{y.loss:.0%}" for y in (naive, safe))),
-    ]
-    cells = "".join(f"<tr><th scope='row'>{name}</th><td>{one}</td><td>{other}</td></tr>" for name, one, other in lines)
-    return f"<table><tr><th></th><th>each month by itself</th><th>with Reveil</th></tr>{cells}</table>"
+def _with_reveil(told: Mapping[str, Outcome]) -> str:
+    shown = [story for story in stories.STORIES if story.name in told]
+    head = ("way to publish", "files", "read off", "highest belief", "bound", "a cell covers", "the price")
+    rows = "".join(
+        f'<tr><th scope="row">{escape(story.title)}</th>'
+        + "".join(f'<td class="n">{escape(cell)}</td>' for cell in figures(story, told[story.name]))
+        + f"<td>{escape(price(told[story.name]))}</td></tr>"
+        for story in shown
+    )
+    heads = "".join(f'<th scope="col"{"" if name in (head[0], head[-1]) else " class=n"}>{name}</th>' for name in head)
+    caption = "The same attacks, with all the files of a series in hand"
+    table = (
+        f'<div class="scroll" role="region" aria-label="{caption}" tabindex="0"><table><caption>{caption}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    return "\n".join(
+        [
+            paragraph(
+                "Reveil remembers what each file has told, and chooses the next one so that a bound on all of them "
+                "together holds. Then it attacks its own files."
+            ),
+            table,
+            figure(
+                "Share of the patients whose diagnosis is certain",
+                charts.bars(
+                    "Share of the patients whose diagnosis can be read off",
+                    [story.name.split("-")[0] for story in shown],
+                    [told[story.name].certain / told[story.name].people for story in shown],
+                    y_label="share of patients",
+                ),
+            ),
+            paragraph(
+                "Naive and apart are the files that every tool would make. m-invariance is the older rule that this "
+                "field knows; it does not cover people who return or whose diagnosis changes, and the attack finds "
+                "them. Where the bound says none, the guarantee promises groups (at least so many people, so many "
+                "different diagnoses in whatever all files together tell apart) and no number for a belief. Nothing is "
+                "free: cells are wider than in the naive files, and the last column says what else was paid."
+            ),
+        ]
+    )
+
+
+def _files(naive: Outcome, safe: Outcome) -> str:
+    return "\n".join(
+        [
+            paragraph("Two rows of the last file of each kind. The group numbers are drawn anew in each file."),
+            _sample("Each month by itself", naive),
+            _sample("With tau-safety", safe),
+        ]
+    )
+
+
+def _sample(caption: str, own: Outcome) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in own.header)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in own.sample)
+    return (
+        f'<div class="scroll" role="region" aria-label="{caption}" tabindex="0"><table><caption>{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _which(told: Mapping[str, Outcome]) -> str:
+    parts: list[str] = []
+    for question, name in _QUESTIONS:
+        inside = paragraph(told[name].claim) + listed(told[name].assumes)
+        parts.append(
+            f"<h3>{escape(question)}: {escape(name)}</h3>" + folded("What it promises, and on what terms", inside)
+        )
+    return "\n".join(parts)
+
+
+def _words() -> str:
+    return listed(_MEANINGS)

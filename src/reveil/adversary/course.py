@@ -1,0 +1,92 @@
+"""What could be found out as the series went on: the same attacks on the first release, the first two, and so on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reveil import registry
+from reveil.adversary.evidence import gather
+from reveil.adversary.result import Audit, judge, merged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reveil.adversary.attacks.base import Attack, Findings
+    from reveil.adversary.evidence import Evidence
+    from reveil.schema import Schema
+
+STEPS = 6
+
+
+@dataclass(frozen=True)
+class Step:
+    """The attacks on the first so many ``releases``: what an audit says of them, and the median belief of each attack.
+
+    The median is over everybody who was there by then; of whom an attack says nothing it believes 0.
+    """
+
+    releases: int
+    audit: Audit
+    medians: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Course:
+    """The steps for each sensitive column, and the audit of all releases and columns together."""
+
+    steps: dict[str, list[Step]]
+    audit: Audit
+
+
+def course(
+    releases: Sequence[Any],
+    schema: Schema,
+    truth: Sequence[Any],
+    known: str | None = None,
+    threshold: float | None = None,
+    seed: int = 0,
+    *,
+    stage: Callable[[str], None] = lambda _: None,
+) -> Course:
+    """Attack the beginnings of a series, at most six of them, the first release alone and all together among these.
+
+    The releases are read and compared with people once, which is most of the work. Arguments are those of
+    :func:`~reveil.adversary.audit`. A plain column in which somebody changes later is not trusted in an earlier step
+    either: there the attack that joins by it says less than it could have said then.
+    """
+    stage("reading releases")
+    attacks: dict[str, Attack] = {name: registry.find("attacks", name)() for name in sorted(registry.names("attacks"))}
+    read: list[Any] = list(releases)
+    found: dict[str, list[Step]] = {}
+    for column in schema.sensitive:
+        evidence = gather(read, schema, None, list(truth), known, column=column)
+        read = [view.release for view in evidence.views]
+        found[column] = []
+        for many in _beginnings(len(read)):
+            stage(f"attacking {many} of {len(read)} releases")
+            part = replace(evidence, views=evidence.views[:many], changed=evidence.changed[:many])
+            found[column].append(_step(part, attacks, threshold, seed))
+    return Course(found, merged([steps[-1].audit for steps in found.values()]))
+
+
+def _beginnings(releases: int) -> list[int]:
+    """Return how many releases each step has: from one to all, about evenly."""
+    return sorted({int(many) for many in np.linspace(1, releases, min(STEPS, releases)).round()})
+
+
+def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | None, seed: int) -> Step:
+    findings: dict[str, tuple[Attack, Findings]] = {}
+    there = np.zeros(len(evidence.persons), np.bool_)
+    for view in evidence.views:
+        there[view.present] = True
+    medians = {}
+    for name, attack in attacks.items():
+        own = attack.run(evidence, np.random.default_rng([seed, *name.encode()]))
+        findings[name] = (attack, own)
+        top = np.zeros(len(there))
+        np.maximum.at(top, own.person, own.belief)
+        medians[name] = float(np.median(top[there])) if there.any() else 0.0
+    return Step(len(evidence.views), judge(evidence, findings, threshold, named=False), medians)

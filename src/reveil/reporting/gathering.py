@@ -1,0 +1,266 @@
+"""From a series to the numbers of its report: the JSON, of which the page is a picture and nothing more.
+
+Nothing here is a raw value: counts, shares, names of columns and files, digests and settings. Lists in the settings may
+be of sensitive values, and are counted only. Who is above a bound is counted, too, and never named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reveil.errors import ConfigError, ReveilError
+from reveil.groups import groups_of
+from reveil.manifest import version
+from reveil.measures.aggregates import aggregates
+from reveil.measures.base import Subject, Workload
+from reveil.measures.entropy import Entropy
+from reveil.measures.privacy_loss import PrivacyLoss
+from reveil.measures.query_error import QueryError
+from reveil.reporting.over_time import comparing, risk, trend
+from reveil.reporting.words import GRADES, plain_words, sections
+from reveil.series.agreement import described
+from reveil.series.lines import line
+from reveil.series.published import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reveil.reporting.holdings import Held, Holdings
+    from reveil.schema import Schema
+
+FORMAT = 1
+QUERIES = 200
+HAPPENED = ("persons", "inserted", "deleted", "updated", "returned")
+MEASURES = (Entropy, PrivacyLoss, QueryError)  # beside the aggregates; cheap ones
+BARS = 24  # of a histogram of sizes, which has one for each size where they are fewer
+
+
+def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[str, Any]:
+    """Return all that the report says, as JSON has it."""
+    notes: list[str] = []
+    releases = []
+    for held in about.releases:
+        stage(f"measuring release {_number(held)}")
+        releases.append(_release(held, about.schema, notes))
+    measured = {
+        "risk": risk(about, notes, stage=stage),
+        "trend": trend(about, notes, QUERIES, stage=stage),
+        "comparing": comparing(about, stage=stage),
+    }
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "reveil": version(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "series": _series(about, releases),
+        "guarantee": _guarantee(about),
+        "releases": releases,
+        "missing": [
+            {"release": _number(held), "file": held.name, "why": held.missing}
+            for held in about.releases
+            if held.missing is not None
+        ],
+        **measured,
+        "budget": _budget(about),
+        "configuration": _configuration(about),
+        "notes": notes,
+    }
+    plain: dict[str, Any] = _finite(found)
+    return plain
+
+
+def _number(held: Held) -> int | None:
+    """Return the number of a release in its series; another tool's has none."""
+    number = held.manifest.get("release") if held.row is None else held.row.release
+    return number if isinstance(number, int) else None
+
+
+def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, Any]:
+    dates = [own["created"] for own in releases if own["created"] is not None]
+    return {
+        "name": about.name,
+        "remembered": about.series is not None,
+        "releases": len(releases),
+        "at_hand": len(about.at_hand),
+        "rows": sum(own["rows"] or 0 for own in releases),
+        "first": min(dates, default=None),
+        "last": max(dates, default=None),
+        "sensitive": list(about.schema.sensitive),
+        "quasi": list(about.schema.quasi),
+    }
+
+
+def _guarantee(about: Holdings) -> dict[str, Any]:
+    own = [held.manifest for held in about.releases if held.manifest and not held.adopted]
+    last = own[-1] if own else {}
+    grade = (last.get("guarantee") or {}).get("grade")
+    model = about.guarantee.model_for(about.schema)
+    parts = getattr(model, "parts", (model,))
+    return {
+        "kind": about.guarantee.kind,
+        "bound": about.guarantee.bound,
+        "grade": grade,
+        "grade_means": GRADES.get(str(grade)),
+        "claim": last.get("claim"),
+        "assumes": list(last.get("assumes") or ()),
+        "plain": plain_words(about.guarantee),
+        "sections": sections(type(about.guarantee)),
+        "models": [{"name": type(part).__name__, "sections": sections(type(part))} for part in parts],
+        "series_wide": about.guarantee.remembers,
+    }
+
+
+def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, Any]:
+    """Return one release: what happened, what was published, and what is left of the table."""
+    manifest, row = held.manifest, held.row
+    facts = {} if row is None else row.facts
+    history = {} if row is None else line(row)
+    kept = facts.get("measures") or {}
+    measured = _measured(held, notes)
+    sizes = _sizes(held, kept.get("group_sizes"))
+    columns = measured.get("columns") or kept.get("columns") or {}
+    return {
+        "release": _number(held),
+        "created": manifest.get("created") if row is None else row.created,
+        "state": None if row is None else row.state,
+        "file": held.name,
+        "at_hand": held.release is not None,
+        **{key: history.get(key) for key in HAPPENED},
+        "records": kept.get("records") or measured.get("records"),
+        "rows": manifest.get("rows"),
+        "groups": manifest.get("groups"),
+        "group_sizes": sizes,
+        "counterfeits": (manifest.get("counterfeits") or {}).get("total"),
+        "suppressed": manifest.get("suppressed"),
+        "withheld": manifest.get("withheld"),
+        "dirty": manifest.get("dirty"),
+        "smallest": None if not sizes else sizes[0]["from"],
+        "largest": None if not sizes else sizes[-1]["to"],
+        "achieved": _flat(manifest.get("achieved") or {}),
+        "gcp": measured.get("gcp", kept.get("gcp")),
+        "columns": [{"name": name, "gcp": columns[name]} for name in schema.quasi if name in columns],
+        "em_mean": measured.get("em_mean"),
+        "privacy_loss": measured.get("privacy_loss"),
+        "query_error": measured.get("query_error"),
+        "auto": _curve(facts),
+        "digest": manifest.get("digest") if row is None else row.digest,
+        "manifest_digest": None if row is None else row.manifest_digest,
+    }
+
+
+def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
+    """Measure a release against its snapshot, where both are there."""
+    if held.release is None or held.snapshot is None:
+        return {}
+    try:
+        subject = Subject(held.snapshot, held.release, Workload(QUERIES))
+        own = aggregates(held.snapshot, held.release)
+        found = {key: value for each in MEASURES for key, value in each().of(subject).items()}
+    except ReveilError:
+        if not held.adopted:
+            raise
+        notes.append(f"Release {_number(held)} was made elsewhere, and its cells cannot be measured.")
+        return {}
+    loss = [{"name": name, "t": value} for name, value in (found["privacy_loss"] or {}).items()]
+    error = found["query_error"]
+    return {
+        **own,
+        "em_mean": found["em_mean"],
+        "privacy_loss": loss,
+        "query_error": None if error is None else {key: error[key] for key in ("mean", "median", "skipped")},
+    }
+
+
+def _sizes(held: Held, kept: dict[str, list[int]] | None) -> list[dict[str, Any]] | None:
+    """Return a histogram of group sizes: one bar for each, or for a run of them where they are many."""
+    if kept is None and held.release is None:
+        return None
+    if kept is None and held.release is not None:
+        size, many = np.unique(groups_of(held.release).rows, return_counts=True)
+    else:
+        size, many = (np.array((kept or {})[key], np.int64) for key in ("size", "groups"))
+    if not len(size):
+        return []
+    if len(size) <= BARS:
+        return [{"from": int(s), "to": int(s), "groups": int(n)} for s, n in zip(size, many, strict=True)]
+    edges = np.unique(np.geomspace(size[0], size[-1] + 1, BARS + 1).round().astype(np.int64))
+    place = np.searchsorted(edges, size, "right") - 1
+    totals = np.bincount(place, many, len(edges) - 1).astype(np.int64)
+    return [
+        {"from": int(edges[n]), "to": int(edges[n + 1]) - 1, "groups": int(total)} for n, total in enumerate(totals)
+    ]
+
+
+def _flat(achieved: Mapping[str, Any], prefix: str = "") -> list[dict[str, Any]]:
+    """Return the levels that a release achieves as a list: ``k``, ``l``, ``t of income``."""
+    found: list[dict[str, Any]] = []
+    for key, value in achieved.items():
+        name = f"{prefix} of {key}" if prefix else str(key)
+        found += _flat(value, name) if isinstance(value, Mapping) else [{"name": name, "value": value}]
+    return found
+
+
+def _curve(facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return how k was chosen, where a method chose it: columns of equal length that its facts hold as ``auto``."""
+    own = facts.get("auto")
+    if not isinstance(own, Mapping) or not isinstance(own.get("k"), list):
+        return None
+    size = len(own["k"])
+    named = {str(key): value for key, value in own.items() if isinstance(value, list) and len(value) == size}
+    return {"chosen": own.get("chosen"), "weight": own.get("weight"), "curve": named}
+
+
+def _budget(about: Holdings) -> dict[str, Any] | None:
+    """Return what is left of everybody's budget, over all values: which values these are is not told here."""
+    if about.series is None:
+        return None
+    try:
+        rows = about.series.budget()
+    except ConfigError:  # a guarantee that spends none
+        return None
+    persons = sum(row["persons"] for row in rows)
+    left = [row["releases_left"] for row in rows if row["releases_left"] is not None]
+    return {
+        "values": len(rows),
+        "links": persons,
+        "used_up": sum(row["used_up"] for row in rows),
+        "least_left": min((row["least_left"] for row in rows), default=None),
+        "average_left": sum(row["average_left"] * row["persons"] for row in rows) / persons if persons else None,
+        "quarters": [sum(row["quarters"][part] for row in rows) for part in range(4)],
+        "releases_left": min(left, default=None),
+    }
+
+
+def _configuration(about: Holdings) -> list[dict[str, Any]]:
+    """Return the settings, without the seed; what is a list may be of values, and is counted only."""
+    flat = described(about.name, None, about.schema, about.guarantee, about.method)
+    paths = {f"guarantee.{key}" for key in about.guarantee.paths}
+    return [
+        {"key": key, "value": Path(value).name if key in paths and isinstance(value, str) else _counted(value)}
+        for key, value in flat.items()
+        if value is not None
+    ]
+
+
+def _counted(value: Any) -> Any:
+    if isinstance(value, list):
+        return f"({len(value)} values)"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_counted(own)}" for key, own in value.items())
+    return value
+
+
+def _finite(value: Any) -> Any:
+    """Return what JSON has: an infinite number is none."""
+    if isinstance(value, Mapping):
+        return {str(key): _finite(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(own) for own in value]
+    if isinstance(value, np.generic):
+        return _finite(value.item())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

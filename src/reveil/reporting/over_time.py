@@ -1,0 +1,148 @@
+"""What is measured over the releases together: risk, trends, and how well releases can be compared."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from reveil.adversary.course import course
+from reveil.errors import ReveilError
+from reveil.measures.churn import churn
+from reveil.measures.comparability import comparability
+from reveil.measures.trend import trend_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reveil.adversary.course import Step
+    from reveil.reporting.holdings import Held, Holdings
+
+ATTACK = ("highest", "highest_proven", "certain")
+
+
+def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> dict[str, Any] | None:
+    """Return how strongly values could be believed as the series went on; None without snapshots.
+
+    The attacks are those of an audit, with the background that the guarantee is against. Persons are counted.
+    """
+    able = [held for held in about.at_hand if held.truth is not None]
+    if not able or not about.schema.sensitive:
+        return None
+    lost = [held for held in about.releases if held.missing is not None]
+    if lost:
+        notes.append("The attacks lack the releases that are missing: whoever holds these may know more.")
+    bound = about.guarantee.bound
+    known = about.guarantee.against if about.guarantee.remembers else None
+    # Another tool's table is read with the types of the snapshots; one of Reveil's has been read.
+    sources = [held.source if held.adopted else held.release for held in able]
+    found = course(sources, about.schema, [held.truth for held in able], known, bound, stage=stage)
+    summary = found.audit.summary
+    return {
+        "known": found.audit.known,
+        "releases": len(able),
+        "persons": summary["persons"],
+        "bound": summary["bound"],
+        "held": summary["held"],
+        "certain": summary["certain"],
+        "certain_and_right": summary["certain_and_right"],
+        "above_bound": summary["above"]["bound"],
+        "above_half": summary["above"]["0.5"],
+        "sentence": found.audit.sentence,
+        "columns": [_column(name, steps) for name, steps in found.steps.items()],
+    }
+
+
+def _column(name: str, steps: list[Step]) -> dict[str, Any]:
+    """Return the attacks on one sensitive column: what each believed after so many releases, if anything."""
+    last = steps[-1].audit
+    telling = [
+        attack
+        for attack, own in last.attacks.items()
+        if any((step.audit.attacks[attack]["highest"] or 0) > 0 for step in steps)
+    ]
+    return {
+        "name": name,
+        "steps": [
+            {
+                "releases": step.releases,
+                "highest": step.audit.summary["highest"],
+                "highest_proven": step.audit.summary["highest_proven"],
+                "certain": step.audit.summary["certain"],
+                "table": step.audit.summary["baseline"]["table"],
+                "last_release": step.audit.summary["baseline"]["last_release"]["highest_proven"],
+            }
+            for step in steps
+        ],
+        "attacks": [
+            {
+                "name": attack,
+                "about": last.attacks[attack]["about"],
+                "judged": last.attacks[attack]["judged"],
+                **{key: [step.audit.attacks[attack][key] for step in steps] for key in ATTACK},
+                "median": [step.medians[attack] for step in steps],
+            }
+            for attack in telling
+        ],
+        "found_nothing": [attack for attack in last.attacks if attack not in telling],
+    }
+
+
+def trend(about: Holdings, notes: list[str], queries: int, *, stage: Callable[[str], None]) -> dict[str, Any] | None:
+    """Return how wrong trends are that are read off the releases of the same part of the table as the last one."""
+    able = [held for held in about.at_hand if held.snapshot is not None and not held.adopted]
+    if able and able[-1].row is not None:
+        request = able[-1].row.request
+        able = [held for held in able if held.row is not None and held.row.request == request]
+    snapshots = [held.snapshot for held in able if held.snapshot is not None]
+    releases = [held.release for held in able if held.release is not None]
+    stage("measuring trends")
+    try:
+        found = trend_error(snapshots, releases, queries)
+    except ReveilError as error:
+        notes.append(f"Trends cannot be measured: {error.message}.")
+        return None
+    return None if found is None else {**found, "releases": [_number(held) for held in able]}
+
+
+def comparing(about: Holdings, *, stage: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Return for each two releases in a row on how much of the space they agree, and who changed boxes unchanged."""
+    found = []
+    for before, after in pairwise(about.at_hand):
+        if before.release is None or after.release is None:
+            continue
+        stage(f"comparing release {_number(before)} with {_number(after)}")
+        moved = _churn(about, before, after)
+        found.append(
+            {
+                "from": _number(before),
+                "to": _number(after),
+                "comparability": comparability(before.release, after.release, about.schema),
+                "churn": None if moved is None else moved["share"],
+                "unchanged": None if moved is None else moved["persons"],
+            }
+        )
+    return found
+
+
+def _churn(about: Holdings, before: Held, after: Held) -> dict[str, Any] | None:
+    """Return the churn between two releases, where the snapshots are given and the vault kept who was where."""
+    if before.snapshot is None or after.snapshot is None or before.release is None or after.release is None:
+        return None
+    places = _places(about, before), _places(about, after)
+    if places[0] is None or places[1] is None:
+        return None
+    return churn((before.snapshot, after.snapshot), (before.release, after.release), places)
+
+
+def _places(about: Holdings, held: Held) -> Any:
+    if about.series is None or held.row is None or held.snapshot is None or about.schema.person is None:
+        return None
+    try:
+        return about.series.placements(held.row.release, held.snapshot.frame)
+    except ReveilError:  # no archive is kept of this release
+        return None
+
+
+def _number(held: Held) -> int | None:
+    number = held.manifest.get("release") if held.row is None else held.row.release
+    return number if isinstance(number, int) else None

@@ -1,0 +1,186 @@
+"""The page: one HTML file that needs nothing else, made of the report's JSON and of nothing besides.
+
+No script, no network (the page forbids both itself), no raw value. Landmarks, headings in order, tables with captions
+and scopes, charts with a title and a description; light and dark as the reader's screen asks; and made to be printed.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from reveil import charts
+from reveil.reporting import chapters
+from reveil.reporting.marks import Column, Marks, figure, folded, listed, paragraph, section, terms
+from reveil.reporting.words import SECTIONS
+
+if TYPE_CHECKING:
+    from reveil.reporting.chapters import Part
+
+
+def render(content: dict[str, Any]) -> str:
+    """Draw a report."""
+    marks = Marks(content)
+    measured = (chapters.risk, chapters.groups, chapters.utility, chapters.comparing, chapters.extras)
+    makers = (_glance, _releases, _promise, *measured, chapters.budget, chapters.auto, _settings)
+    parts = [part for maker in makers if (part := maker(marks)) is not None]
+    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
+    name = content["series"]["name"] or "A series"
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{escape(name)}: report on the releases</title>
+<style>
+{files("reveil.reporting").joinpath("style.css").read_text(encoding="utf-8")}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the report</a>
+<header>
+<p class="kicker">Reveil · report of {marks.value("created", "time")}</p>
+<h1>{escape(name)}</h1>
+{_lead(content)}
+</header>
+<nav aria-label="Contents"><ul>{links}</ul></nav>
+<main id="main" tabindex="-1">
+{_missing(marks)}
+{"".join(section(key, title, inside) for key, title, inside in parts)}
+</main>
+<footer>
+<p>Written by Reveil {marks.value("reveil", "text")}; the same numbers are in the JSON file beside this page (format
+{marks.value("format")}). For the owner's eyes: numbers of people, and what is measured against the snapshots, are not
+published by the releases themselves. No value of anybody is on this page.</p>
+</footer>
+</body>
+</html>
+"""
+
+
+def _lead(content: dict[str, Any]) -> str:
+    claim = content["guarantee"]["claim"]
+    return "" if claim is None else f'<p class="lead">{escape(claim)}</p>'
+
+
+def _missing(marks: Marks) -> str:
+    """Name what could not be found, and what is to be said besides."""
+    rows = [f"missing.{n}" for n in range(len(marks.content["missing"]))]
+    columns = [Column("release", "release"), Column("file", "file", "text"), Column("why", "why", "text")]
+    found = marks.table("Releases whose files are not at hand", columns, rows) if rows else ""
+    notes = "".join(paragraph(note) for note in marks.content["notes"])
+    return f'<aside class="word" aria-label="What is missing">{notes}{found}</aside>' if rows or notes else ""
+
+
+def _glance(marks: Marks) -> Part:
+    content = marks.content
+    last = len(content["releases"]) - 1
+    cards = [marks.card("releases", "series.releases"), marks.card("rows published in all", "series.rows")]
+    own = content["releases"][last]
+    if own["persons"] is not None:
+        cards.append(marks.card("people in the last table", f"releases.{last}.persons"))
+    if own["gcp"] is not None:
+        cards.append(
+            marks.card("of a column's range, a cell of the last release covers", f"releases.{last}.gcp", "share")
+        )
+    if content["guarantee"]["bound"] is not None:
+        cards.append(marks.card("the bound: no value may be believed by more", "guarantee.bound", "number"))
+    if content["risk"] is not None:
+        step = len(content["risk"]["columns"][0]["steps"]) - 1
+        cards.append(
+            marks.card("the highest belief that is proven", f"risk.columns.0.steps.{step}.highest_proven", "number")
+        )
+    return "glance", "At a glance", f'<dl class="cards">{"".join(cards)}</dl>{_verdict(marks)}'
+
+
+def _verdict(marks: Marks) -> str:
+    """Say whether the series kept its word, where it was attacked."""
+    risk = marks.content["risk"]
+    if risk is None:
+        return ""
+    if not risk["held"]:
+        kind, word = "bad", "Broken: the attacks found more than this series promises."
+    elif risk["bound"] is None:
+        kind, word = "", "No bound is promised for the releases together."
+    else:
+        kind, word = "good", "Held: no attack found more than this series promises."
+    return f'<div class="word {kind}"><p><strong>{word}</strong></p>{paragraph(risk["sentence"])}</div>'
+
+
+def _releases(marks: Marks) -> Part:
+    drawn = ""
+    came, went, moved, back = (marks.values(key)[1:] for key in ("inserted", "deleted", "updated", "returned"))
+    if any(value is not None for value in came):
+        picture = charts.timeline(
+            "People who came, went and changed, release by release",
+            marks.labels[1:],
+            {"new": came, "back again": back},
+            {"gone": went},
+            {"changed": moved},
+            y_label="people",
+            x_label="release",
+        )
+        drawn = figure("Who came, who went, and whose data changed since the release before.", picture)
+    columns = [Column("release", "release"), Column("created", "created", "time"), Column("state", "state", "text")]
+    columns += [Column("people", "persons"), Column("new", "inserted"), Column("gone", "deleted")]
+    columns += [Column("changed", "updated"), Column("back", "returned"), Column("rows", "rows")]
+    columns += [Column("groups", "groups"), Column("file", "file", "text")]
+    if not marks.content["series"]["remembered"]:
+        columns = [columns[0], columns[1], *columns[-3:]]
+    return "releases", "The releases", drawn + marks.table("All releases, in order", columns, marks.rows)
+
+
+def _promise(marks: Marks) -> Part:
+    own = marks.content["guarantee"]
+    parts = [paragraph(text) for text in own["plain"]]
+    if own["claim"] is not None:
+        parts.append(f"<blockquote>{escape(own['claim'])}</blockquote>")
+    if own["grade_means"] is not None:
+        parts.append(paragraph(own["grade_means"], "quiet"))
+    if own["sections"].get("does_not_protect"):
+        parts.append(
+            "<h3>What it does not protect against</h3>" + paragraph(_sentence(own["sections"]["does_not_protect"]))
+        )
+    if own["assumes"]:
+        parts.append("<h3>What it assumes</h3>" + listed(own["assumes"]))
+    parts.append(folded(f"In the papers' words: {own['kind']}", _in_full(own["sections"])))
+    parts += [
+        folded(f"The model of each group: {model['name']}", _in_full(model["sections"])) for model in own["models"]
+    ]
+    return "promise", "What is promised", "".join(parts)
+
+
+def _in_full(sections: dict[str, str]) -> str:
+    return terms((SECTIONS[key], _sentence(text)) for key, text in sections.items())
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _settings(marks: Marks) -> Part:
+    content = marks.content
+    settings = [f"configuration.{n}" for n in range(len(content["configuration"]))]
+    columns = [Column("setting", "key", "text"), Column("value", "value", "text")]
+    digests = [
+        Column("release", "release"),
+        Column("table", "digest", "text"),
+        Column("manifest", "manifest_digest", "text"),
+    ]
+    table = marks.table("Digests of the files, as the series remembers them", digests, marks.rows)
+    levels = [
+        f"releases.{n}.achieved.{m}" for n, own in enumerate(content["releases"]) for m in range(len(own["achieved"]))
+    ]
+    reached = [Column("level", "name", "text"), Column("reached", "value", "number")]
+    last = f"releases.{len(content['releases']) - 1}."
+    inside = (
+        '<div class="mono">'
+        + marks.table("The settings of this series; the seed is not shown", columns, settings)
+        + "</div>"
+    )
+    inside += marks.table(
+        "What every group of the last release reaches", reached, [p for p in levels if p.startswith(last)]
+    )
+    return "settings", "Settings and digests", inside + folded("Digests", f'<div class="mono">{table}</div>')

@@ -1,0 +1,225 @@
+"""The report: the page says what the JSON says, both say nothing raw, and what is missing is named."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+import reveil as rv
+from reveil import registry
+from reveil.config import load_config
+from reveil.errors import ConfigError, FileError
+from reveil.publishing import publish_file
+from reveil.reporting import report
+from reveil.reporting.marks import at, display
+from reveil.reporting.words import SECTIONS, plain_words, sections
+from tests.reporting.html_reader import sound
+from tests.series.cases import STATIC, TAU, VALUES, config, written
+
+CHANGES = {"p20": "zoster", "p21": "flu"}
+GLOBAL = 'kind = "global"\nl = 2\nstrategy = "constant-ratio"\nreleases = 3'
+
+
+def published(folder, guarantee=TAU, **more):
+    """Publish three snapshots: people come, go, change and return."""
+    path = config(folder, guarantee, **more)
+    raws = [
+        written(folder, "raw1.csv", 0, 40),
+        written(folder, "raw2.csv", 4, 52, **CHANGES),
+        written(folder, "raw3.csv", 2, 60, **CHANGES),
+    ]
+    outs = [folder / f"r{n}.csv" for n in (1, 2, 3)]
+    for raw, out in zip(raws, outs, strict=True):
+        publish_file(load_config(path), raw, out)
+    return path, raws, outs
+
+
+@pytest.fixture(scope="module")
+def ward(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ward")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("REVEIL_KEY", raising=False)
+        path, raws, outs = published(folder)
+        content = report(path, truth=raws, out=folder / "report.html")
+    return path, raws, outs, content, (folder / "report.html").read_text()
+
+
+def numbers_agree(text, content):
+    """Compare every number of a page with the JSON; return the paths."""
+    page = sound(text)
+    carried = [element for element in page.elements if "data-key" in element.attributes]
+    for element in carried:
+        value = at(content, element.attributes["data-key"])
+        how = element.attributes["data-as"]
+        assert element.text == display(value, how), element.attributes["data-key"]
+        if isinstance(value, int | float) and how != "text":
+            scale = 100 if how == "share" else 1
+            assert float(element.text.rstrip("%").replace(",", "")) / scale == pytest.approx(value, rel=1e-3, abs=6e-4)
+    cells = [element for element in page.all("td") if re.fullmatch(r"[\d.,%]+", element.text)]
+    assert all("data-key" in element.attributes for element in cells)
+    return {element.attributes["data-key"] for element in carried}
+
+
+def nothing_raw(text):
+    words = [*VALUES, "Ash", "Birk", "Corn", "Dale"]
+    return not re.search(r"\b(" + "|".join(words) + r")\b", text)
+
+
+def test_the_page_says_what_the_json_says(ward):
+    path, _, _, content, text = ward
+    assert json.loads(path.with_name("report.json").read_text()) == content
+    keys = numbers_agree(text, content)
+    assert {"series.releases", "releases.2.gcp", "risk.persons", "trend.mean", "comparing.1.churn"} <= keys
+    assert {"releases.1.inserted", "releases.1.query_error.mean", "risk.columns.0.attacks.0.median.2"} <= keys
+
+
+def test_nothing_raw_is_told(ward):
+    *_, content, text = ward
+    assert nothing_raw(text)
+    assert nothing_raw(json.dumps(content))
+    assert "series.seed" not in text
+
+
+def test_what_happened_and_what_is_left(ward):
+    path, raws, outs, content, _ = ward
+    assert content["format"] == 1
+    releases = content["releases"]
+    assert [own["persons"] for own in releases] == [40, 48, 58]
+    assert [own["inserted"] for own in releases] == [40, 12, 8]
+    assert [own["returned"] for own in releases] == [0, 0, 2]
+    assert [own["deleted"] for own in releases] == [0, 4, 0]
+    assert [own["file"] for own in releases] == [out.name for out in outs]
+    measured = rv.measure(raws[1], outs[1], load_config(path).schema, 200)
+    assert releases[1]["gcp"] == pytest.approx(measured["gcp"])
+    assert releases[1]["query_error"]["mean"] == measured["query_error"]["mean"]
+    for own in releases:
+        assert sum(bar["groups"] for bar in own["group_sizes"]) == own["groups"]
+    audit = rv.audit(outs, load_config(path).schema, truth=raws, known="events")
+    assert content["risk"]["sentence"] == audit.sentence
+    (column,) = content["risk"]["columns"]
+    assert [step["releases"] for step in column["steps"]] == [1, 2, 3]
+    assert column["steps"][-1]["highest_proven"] == audit.summary["highest_proven"]
+    for own in column["attacks"]:
+        assert own["highest"][-1] == audit.attacks[own["name"]]["highest"]
+        assert all(0 <= median <= high for median, high in zip(own["median"], own["highest"], strict=True))
+    first = rv.audit(outs[:1], load_config(path).schema, truth=raws[:1], known="events")
+    assert column["steps"][0]["highest_proven"] == first.summary["highest_proven"]
+
+
+def test_the_config_alone_will_do_and_missing_files_are_named(ward, tmp_path):
+    folder = shutil.copytree(ward[0].parent, tmp_path / "copy")
+    # The vault of the copy still names the files of the first folder: one is not there, another was changed.
+    first, second = ward[2][:2]
+    before = second.read_bytes()
+    away = first.rename(first.with_suffix(".away"))
+    try:
+        second.write_bytes(before.replace(b"\n", b" \n", 1))
+        content = report(folder / "reveil.toml", out=folder / "r.html")
+        with pytest.raises(FileError):
+            report(folder / "reveil.toml", [away])
+    finally:
+        away.rename(first)
+        second.write_bytes(before)
+    assert [own["release"] for own in content["missing"]] == [1, 2]
+    assert [own["at_hand"] for own in content["releases"]] == [False, False, True]
+    text = (folder / "r.html").read_text()
+    numbers_agree(text, content)
+    assert "r1.csv" in text
+    assert [own["gcp"] is not None for own in content["releases"]] == [True] * 3  # kept in the vault
+    assert all(own["group_sizes"] for own in content["releases"])
+    assert content["risk"] is content["trend"] is None
+    assert "--truth" in text
+
+
+def test_files_that_moved_are_given(ward, tmp_path):
+    folder = shutil.copytree(ward[0].parent, tmp_path / "copy")
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for own in folder.glob("r?.*"):
+        own.rename(moved / own.name)
+    content = report(folder / "reveil.toml", [moved / "r2.csv"], [folder / "raw2.csv"])
+    assert content["missing"] == []
+    assert [own["query_error"] is not None for own in content["releases"]] == [False, True, False]
+    assert content["risk"]["releases"] == 1
+
+
+def test_releases_without_a_vault(tmp_path):
+    path = config(tmp_path, STATIC)
+    path.write_text(path.read_text().replace('vault = "ward.vault"\n', ""))
+    raws = [written(tmp_path, "raw1.csv", 0, 30), written(tmp_path, "raw2.csv", 0, 36)]
+    outs = [tmp_path / "a.csv", tmp_path / "b.parquet"]
+    for raw, out in zip(raws, outs, strict=True):
+        publish_file(load_config(path), raw, out)
+    with pytest.raises(ConfigError, match="nothing was published") as refused:
+        report(path)
+    assert "--releases" in refused.value.hint
+    content = report(path, outs, raws, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    numbers_agree(text, content)
+    assert nothing_raw(text)
+    assert content["series"]["remembered"] is False
+    assert content["guarantee"]["bound"] is None
+    assert content["comparing"][0]["churn"] is None
+    assert content["trend"]["mean"] is not None
+    with pytest.raises(ConfigError, match="snapshots"):
+        report(path, outs, raws[:1])
+    objects = report(load_config(path), [rv.Release.read(own) for own in outs], raws)
+    assert objects["releases"][1]["gcp"] == content["releases"][1]["gcp"]
+
+
+def test_the_budget_is_told_without_values(tmp_path):
+    path, _, _ = published(tmp_path, GLOBAL)
+    content = report(path, out=tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "budget.releases_left" in numbers_agree(text, content)
+    assert nothing_raw(text + json.dumps(content))
+    rows = rv.Series.load(path).budget()
+    assert content["budget"]["links"] == sum(row["persons"] for row in rows)
+    assert content["budget"]["releases_left"] == min(row["releases_left"] for row in rows)
+
+
+def test_how_k_was_chosen_is_shown(tmp_path):
+    from reveil.reporting.gathering import _curve
+    from reveil.reporting.page import render
+
+    path, *_ = published(tmp_path, STATIC)
+    content = report(path)
+    curve = {"k": [2, 3, 4], "t": [0.5, 0.4, 0.3], "information_loss": [0.1, 0.2, 0.4], "holds": [True] * 3}
+    content["releases"][2]["auto"] = _curve({"auto": {"chosen": 3, "weight": 0.5, **curve}})
+    assert "releases.2.auto.chosen" in numbers_agree(render(content), content)
+
+
+@pytest.mark.parametrize("name", ["report.txt", "no/report.html", "raw1.html"])
+def test_where_a_report_cannot_be_written(ward, tmp_path, name):
+    (tmp_path / "raw1.html").mkdir()
+    with pytest.raises(FileError):
+        report(ward[0], out=tmp_path / name)
+
+
+def test_a_report_never_replaces_what_it_reads(ward):
+    path, raws, *_ = ward
+    page = path.with_name("own.html")
+    shutil.copy(raws[0], page.with_suffix(".json"))
+    with pytest.raises(FileError, match="replace"):
+        report(path, truth=[*raws[:2], page.with_suffix(".json")], out=page)
+
+
+@pytest.mark.parametrize("kind", registry.names("guarantees"))
+def test_every_guarantee_says_what_it_promises(kind):
+    found = sections(registry.find("guarantees", kind))
+    assert list(found) == list(SECTIONS)
+    assert all(len(text) > 10 and "`" not in text for text in found.values())
+
+
+@pytest.mark.parametrize("kind", registry.names("models"))
+def test_every_model_says_what_it_promises(kind):
+    assert {"guarantee", "source"} <= set(sections(registry.find("models", kind)))
+
+
+def test_plain_words():
+    assert "1 in 4" in plain_words(rv.TauSafety(m=4))[0]
+    assert "no number" in plain_words(rv.TauSafety(m=4, strict=False))[0]
+    assert "at least 5 people" in plain_words(rv.Static(k=5))[0]
+    assert "1 in 3" in plain_words(rv.GlobalGuarantee(3, rv.Geometric(alpha=3.0)))[0]
+    assert len({tuple(plain_words(g)) for g in (rv.MInvariance(m=2), rv.PossibleWorlds(2), rv.Refinement(k=2))}) == 3
