@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup demo test lint bench lock clean
+.PHONY: setup demo test test-slow lint bench docs lock clean
 
 setup: $(VENV)/.installed
 
@@ -27,11 +27,19 @@ demo: setup
 test: $(VENV)/.tools
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
+# What takes a minute by itself: the demo, word for word as the README shows it.
+test-slow: $(VENV)/.tools
+	@$(BIN)/python -m pytest -m slow
+
 lint: $(VENV)/.tools
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 bench: $(VENV)/.tools
 	@$(BIN)/python -m benchmarks
+
+# Writes docs/reference.md from the docstrings.
+docs: $(VENV)/.tools
+	@$(BIN)/python docs/reference.py
 
 # Writes the versions now in use; run it in a fresh environment after widening a range in pyproject.toml.
 lock: $(VENV)/.tools
