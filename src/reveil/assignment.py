@@ -65,11 +65,11 @@ def points_in_boxes(points: CodeArray, lo: CodeArray, hi: CodeArray) -> tuple[In
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     tree = ranges.build(points)
     indptr = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(points, *tree, lo, hi, indptr, np.zeros(0, np.int64))
+    ranges.search(*tree, lo, hi, indptr, np.zeros(0, np.int64))
     indptr = np.cumsum(indptr)
     found = np.zeros(int(indptr[-1]), np.int64)
     if len(found):
-        ranges.search(points, *tree, lo, hi, indptr, found)
+        ranges.search(*tree, lo, hi, indptr, found)
     return found, np.repeat(np.arange(len(lo)), np.diff(indptr))
 
 

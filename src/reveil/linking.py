@@ -219,12 +219,12 @@ def pairs_in(points: CodeArray, boxes: Boxes) -> Iterator[tuple[IntArray, IntArr
     even, lo, hi = (np.ascontiguousarray(own) for own in evenly(points, boxes.lo, boxes.hi))
     tree = ranges.build(even)
     counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(even, *tree, lo, hi, counts, np.zeros(0, np.int64))
+    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
     for start, end in portions(np.cumsum(counts)):
         indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
         point = np.zeros(int(indptr[-1]), np.int64)
         if len(point):
-            ranges.search(even, *tree, lo[start:end], hi[start:end], indptr, point)
+            ranges.search(*tree, lo[start:end], hi[start:end], indptr, point)
         box = np.repeat(np.arange(start, end), np.diff(indptr))
         good = boxes.contain(box, points[point])
         yield point[good], box[good]
@@ -266,13 +266,13 @@ def _doors_of(points: CodeArray, boxes: Boxes, door_box: IntArray, door_value: C
     # A box further inside takes a record away whatever its value: then it is in no group that has the value.
     hidden = hidden_pairs(np.ascontiguousarray(points[:, :-1]), boxes)
     counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(points, *tree, lo, hi, counts, np.zeros(0, np.int64))
+    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
     found: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
     for start, end in portions(np.cumsum(counts)):
         indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
         type_ = np.zeros(int(indptr[-1]), np.int64)
         if len(type_):
-            ranges.search(points, *tree, lo[start:end], hi[start:end], indptr, type_)
+            ranges.search(*tree, lo[start:end], hi[start:end], indptr, type_)
         door = np.repeat(np.arange(start, end), np.diff(indptr))
         good = boxes.contain(door_box[door], points[type_])
         good &= open_pairs(hidden, type_, door_box[door], len(boxes.lo))

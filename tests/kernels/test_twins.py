@@ -142,5 +142,5 @@ def test_any_inside(points, width, boxes, seed):
     lo = rng.integers(0, 8, (boxes, width)).astype(np.int32)
     hi = lo + rng.integers(-1, 3, (boxes, width)).astype(np.int32)
     found = np.zeros(boxes, np.bool_)
-    inside.any_inside(at, *ranges.build(at), lo, hi, found)
+    inside.any_inside(*ranges.build(at), lo, hi, found)
     assert found.tolist() == plain_inside.any_inside(at.tolist(), lo.tolist(), hi.tolist())

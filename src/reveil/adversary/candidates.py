@@ -161,13 +161,13 @@ def _hits(points: CodeArray, boxes: Boxes, chosen: IntArray) -> IntArray:
     lo, hi = np.ascontiguousarray(boxes.lo[chosen]), np.ascontiguousarray(boxes.hi[chosen])
     tree = ranges.build(points)
     counts = np.zeros(len(chosen) + 1, np.int64)
-    ranges.search(points, *tree, lo, hi, counts, np.zeros(0, np.int64))
+    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
     hits = np.zeros(len(points), np.int64)
     for start, end in portions(np.cumsum(counts)):
         indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
         point = np.zeros(int(indptr[-1]), np.int64)
         if len(point):
-            ranges.search(points, *tree, lo[start:end], hi[start:end], indptr, point)
+            ranges.search(*tree, lo[start:end], hi[start:end], indptr, point)
             box = chosen[np.repeat(np.arange(start, end), np.diff(indptr))]
             hits += np.bincount(point[boxes.contain(box, points[point])], minlength=len(points))
     return hits
@@ -177,7 +177,7 @@ def _touched(points: CodeArray, boxes: Boxes) -> BoolArray:
     """Return the boxes whose hull has one of the points inside."""
     touched = np.zeros(len(boxes.lo), np.bool_)
     lo, hi = np.ascontiguousarray(boxes.lo), np.ascontiguousarray(boxes.hi)
-    inside.any_inside(points, *ranges.build(points), lo, hi, touched)
+    inside.any_inside(*ranges.build(points), lo, hi, touched)
     return touched
 
 
@@ -190,14 +190,14 @@ def _pairs(
     even, lo, hi = (np.ascontiguousarray(codes) for codes in (even, lo, hi))
     tree = ranges.build(even)
     counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(even, *tree, lo, hi, counts, np.zeros(0, np.int64))
+    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
     wide = np.diff(box_indptr)
     for start, end in portions(np.cumsum(counts * np.append(1, wide))):
         indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
         point = np.zeros(int(indptr[-1]), np.int64)
         if not len(point):
             continue
-        ranges.search(even, *tree, lo[start:end], hi[start:end], indptr, point)
+        ranges.search(*tree, lo[start:end], hi[start:end], indptr, point)
         box = np.repeat(np.arange(start, end), np.diff(indptr))
         good = boxes.contain(box, points[point]) & open_pairs(hidden, point, box, len(lo))
         point, box = point[good], box[good]

@@ -2,7 +2,8 @@
 
 Attributes lie side by side in flat arrays: the values of attribute a are at ``first[a]`` up to before ``first[a + 1]``,
 and ``table`` has how many records of the table have each. ``row[a]`` says whether the values lie in a row; otherwise
-all are equally far. ``limits`` is the t of each attribute. Floating point is good enough: the model judges in the end.
+all are equally far. ``limits`` is the t of each attribute, ``whole`` how many records it counts, ``shares`` what part
+of them has each value. Floating point is good enough: the model judges in the end.
 """
 
 from __future__ import annotations
@@ -13,17 +14,26 @@ from reveil.kernels import kernel
 
 
 @kernel
-def excess(tally, size, table, first, row, limits):
+def totals(table, first):
+    """How many records of the table each attribute counts, and what share of them has each value."""
+    whole, shares = np.zeros(first.shape[0] - 1, np.int64), np.empty(table.shape[0])
+    for a in range(whole.shape[0]):
+        for v in range(first[a], first[a + 1]):
+            whole[a] += table[v]
+        for v in range(first[a], first[a + 1]):
+            shares[v] = table[v] / whole[a]
+    return whole, shares
+
+
+@kernel
+def excess(tally, size, shares, first, row, limits):
     """How much the distances of a group exceed the limits, added up over the attributes."""
     over = 0.0
     for a in range(row.shape[0]):
         start, end = first[a], first[a + 1]
-        whole = 0
-        for v in range(start, end):
-            whole += table[v]
         moved, ahead = 0.0, 0.0
         for v in range(start, end):
-            off = tally[v] / size - table[v] / whole
+            off = tally[v] / size - shares[v]
             ahead = ahead + off if row[a] else off
             moved += abs(ahead)
         distance = moved / max(end - start - 1, 1) if row[a] else moved / 2
@@ -33,29 +43,25 @@ def excess(tally, size, table, first, row, limits):
 
 
 @kernel
-def pull(tally, size, table, first, row, out):
+def pull(tally, size, table, whole, first, row, out):
     """How much the sum of a group's distances grows, to first order, with each value that comes."""
     for a in range(row.shape[0]):
         start, end = first[a], first[a + 1]
-        whole = 0
-        for v in range(start, end):
-            whole += table[v]
-        if row[a]:
-            steps = max(end - start - 1, 1)
-            ahead, below = np.int64(0), np.int64(0)
-            # From the last value down: over each border at or above a value that comes, one more has to be carried.
-            for v in range(start, end):
-                ahead += tally[v]
-                below += table[v]
-                out[v] = np.sign(ahead * whole - below * size) / steps
-            carried = 0.0
-            for v in range(end - 1, start - 1, -1):
-                if v < end - 1:
-                    carried += out[v]
+        step = 1.0 / max(end - start - 1, 1) if row[a] else 0.5
+        carried, ahead = 0.0, np.int64(0)
+        # From the last value down: over each border at or above a value that comes, one more has to be carried.
+        # ``ahead`` is by how much the group has more than its share below the border.
+        for v in range(end - 1, start - 1, -1):
+            more = tally[v] * whole[a] - table[v] * size
+            if row[a]:
                 out[v] = carried
-        else:
-            for v in range(start, end):
-                out[v] = np.sign(tally[v] * whole - table[v] * size) / 2
+                ahead -= more
+                if ahead > 0:
+                    carried += step
+                elif ahead < 0:
+                    carried -= step
+            else:
+                out[v] = step if more > 0 else -step if more < 0 else 0.0
 
 
 @kernel
@@ -96,24 +102,25 @@ def repair(values, members, offsets, failing, table, first, row, limits, reach, 
     mine, theirs = np.zeros(width, np.int64), np.zeros(width, np.int64)
     my_pull, their_pull = np.zeros(width), np.zeros(width)
     groups = offsets.shape[0] - 1
+    whole, shares = totals(table, first)
     for number in range(failing.shape[0]):
         g = failing[number]
         start, end = offsets[g], offsets[g + 1]
         count(values, members, start, end, first, mine)
-        over = excess(mine, end - start, table, first, row, limits)
+        over = excess(mine, end - start, shares, first, row, limits)
         helped = True
         for _ in range(rounds):
             if over <= 0 or not helped:
                 break
             helped = False
-            pull(mine, end - start, table, first, row, my_pull)
+            pull(mine, end - start, table, whole, first, row, my_pull)
             for away in range(1, reach + 1):
                 for h in (g - away, g + away):
                     if h < 0 or h >= groups or helped:
                         continue
                     begin, stop = offsets[h], offsets[h + 1]
                     count(values, members, begin, stop, first, theirs)
-                    pull(theirs, stop - begin, table, first, row, their_pull)
+                    pull(theirs, stop - begin, table, whole, first, row, their_pull)
                     out, most = start, -np.inf
                     for p in range(start, end):
                         weight = weigh(values, members[p], first, my_pull, their_pull)
@@ -126,11 +133,11 @@ def repair(values, members, offsets, failing, table, first, row, limits, reach, 
                             back, least = p, weight
                     if least >= most:
                         continue
-                    before = over + excess(theirs, stop - begin, table, first, row, limits)
+                    before = over + excess(theirs, stop - begin, shares, first, row, limits)
                     shift(values, members[out], members[back], first, mine)
                     shift(values, members[back], members[out], first, theirs)
-                    own = excess(mine, end - start, table, first, row, limits)
-                    if own + excess(theirs, stop - begin, table, first, row, limits) < before - 1e-12:
+                    own = excess(mine, end - start, shares, first, row, limits)
+                    if own + excess(theirs, stop - begin, shares, first, row, limits) < before - 1e-12:
                         members[out], members[back] = members[back], members[out]
                         over = own
                         helped = True
@@ -149,6 +156,7 @@ def clusters(points, values, starts, ends, least, table, first, row, limits, tri
     """
     labels = np.empty(points.shape[0], np.int64)
     tally, pulls, nothing = np.zeros(table.shape[0], np.int64), np.zeros(table.shape[0]), np.zeros(table.shape[0])
+    whole, shares = totals(table, first)
     cluster = np.empty(least, np.int64)
     number = 0
     for s in range(starts.shape[0]):
@@ -174,9 +182,9 @@ def clusters(points, values, starts, ends, least, table, first, row, limits, tri
             near = alive[np.argsort(distance, kind="mergesort")]
             cluster[:] = near[:least]
             count(values, cluster, 0, least, first, tally)
-            over = excess(tally, least, table, first, row, limits)
+            over = excess(tally, least, shares, first, row, limits)
             if over > 0:
-                pull(tally, least, table, first, row, pulls)
+                pull(tally, least, table, whole, first, row, pulls)
             for candidate in near[least : least + tries]:
                 if over <= 0:
                     break
@@ -188,11 +196,11 @@ def clusters(points, values, starts, ends, least, table, first, row, limits, tri
                 if weigh(values, candidate, first, pulls, nothing) >= heaviest:
                     continue
                 shift(values, cluster[out], candidate, first, tally)
-                now = excess(tally, least, table, first, row, limits)
+                now = excess(tally, least, shares, first, row, limits)
                 if now < over - 1e-12:
                     over = now
                     cluster[out] = candidate
-                    pull(tally, least, table, first, row, pulls)
+                    pull(tally, least, table, whole, first, row, pulls)
                 else:
                     shift(values, candidate, cluster[out], first, tally)
             for record in alive:

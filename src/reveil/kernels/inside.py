@@ -9,7 +9,7 @@ from reveil.kernels.ranges import compare, holds
 
 
 @kernel
-def any_inside(points, order, start, end, child, node_lo, node_hi, lo, hi, out):
+def any_inside(placed, _order, start, end, child, node_lo, node_hi, lo, hi, out):
     """Set ``out[b]`` where a point lies inside the box lo[b]..hi[b]; the tree is that of ``ranges.build``."""
     stack = np.empty(128, np.int64)
     for b in range(lo.shape[0]):
@@ -31,7 +31,7 @@ def any_inside(points, order, start, end, child, node_lo, node_hi, lo, hi, out):
                 top += 2
                 continue
             for i in range(start[node], end[node]):
-                if holds(lo[b], hi[b], points[order[i]]):
+                if holds(lo[b], hi[b], placed[i]):
                     found = True
                     break
         out[b] = found

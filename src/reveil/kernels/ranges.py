@@ -11,7 +11,7 @@ LEAF = 16
 
 @kernel
 def build(points):
-    """Build a balanced tree: the points' order, and per node its range, its first child (0: a leaf) and its box.
+    """Build a balanced tree: the points in its order, their order, and per node its range, first child (0: leaf), box.
 
     The second child follows the first. A node is cut at the median of its widest attribute.
     """
@@ -44,7 +44,8 @@ def build(points):
             start[used + 1], end[used + 1] = middle, e
             used += 2
         node += 1
-    return order, start[:used], end[:used], child[:used], lo[:used], hi[:used]
+    # The points of a leaf lie side by side: looking them up one by one is what a search would spend its time on.
+    return points[order], order, start[:used], end[:used], child[:used], lo[:used], hi[:used]
 
 
 @kernel
@@ -93,8 +94,8 @@ def holds(lo, hi, point):
 
 
 @kernel
-def search(points, order, start, end, child, node_lo, node_hi, lo, hi, indptr, out):
-    """List the points inside each box lo..hi. With an empty ``out`` only count, into ``indptr``."""
+def search(placed, order, start, end, child, node_lo, node_hi, lo, hi, indptr, out):
+    """List the points of a tree inside each box lo..hi. With an empty ``out`` only count, into ``indptr``."""
     counting = out.shape[0] == 0
     stack = np.empty(128, np.int64)
     for b in range(lo.shape[0]):
@@ -118,7 +119,7 @@ def search(points, order, start, end, child, node_lo, node_hi, lo, hi, indptr, o
                 found += end[node] - start[node]
                 continue
             for i in range(start[node], end[node]):
-                if within or holds(lo[b], hi[b], points[order[i]]):
+                if within or holds(lo[b], hi[b], placed[i]):
                     if not counting:
                         out[found] = order[i]
                     found += 1
