@@ -38,7 +38,7 @@ SMALL = 12  # slots of a component whose worlds are counted
 STEPS = 100_000  # for counting one component
 MEDIUM = 64  # slots of a component whose worlds are drawn
 DRAWN = 4000  # worlds
-DRAWS = 200_000_000  # slots of drawn worlds, over all components
+DRAWS = 500_000_000  # options of slots of drawn worlds, over all components
 ENOUGH = 100  # effective draws below which an estimate says nothing
 DOUBT = 0.01
 
@@ -109,7 +109,9 @@ def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once
     needed[:] = False
     needed[label[~found.impossible & listed & (found.how == _UNKNOWN)]] = True
     medium = needed & closed & (members <= MEDIUM)
-    medium[np.flatnonzero(medium)[np.cumsum(members[medium]) * DRAWN > DRAWS]] = False
+    if medium.any():
+        looks = _looks(slots, possible, label, medium)
+        medium[np.flatnonzero(medium)[np.cumsum(looks[medium]) * DRAWN > DRAWS]] = False
     _draw(slots, possible, label, medium, rng, found)
 
     left = ~found.impossible & listed & (found.how == _UNKNOWN)
@@ -308,6 +310,16 @@ def _count(
     at = np.zeros(slots.n, np.bool_)
     at[slot] = True
     found.tell(at, _COUNTED, share, value, share)
+
+
+def _looks(slots: Slots, possible: Possible, label: IntArray, chosen: BoolArray) -> IntArray:
+    """Return how many options the slots of each chosen component have together: what one drawn world costs."""
+    edges = np.flatnonzero(possible.alive)
+    slot = np.repeat(np.arange(slots.n, dtype=np.int64), np.diff(slots.indptr))[edges]
+    own = chosen[label[slot]]
+    looks = np.zeros(len(chosen), np.int64)
+    np.add.at(looks, label[slot[own]], slots.distinct[slots.groups[edges[own]]])
+    return looks
 
 
 def _draw(
