@@ -23,6 +23,7 @@ LEFT, RIGHT, TOP = 64.0, 16.0, 22.0
 FOOT = 44.0
 LETTER = 6.4  # about the width of a letter at this size
 LINE = 18.0
+LONG = 72  # letters of a name that fit into a line
 MANY = 16  # labels of an axis that still stand beside each other
 LARGE = 1e12  # beyond it, and below one over it, nothing is drawn
 SPOKEN = 24  # numbers that a description still lists
@@ -227,7 +228,7 @@ class _Plot:
     def names(self, labels: Sequence[str]) -> None:
         """Write the labels below, as many as have room."""
         step = self.across.at(1) - self.across.at(0)
-        room = max((len(label) for label in labels), default=1) * LETTER + 8
+        room = max((len(label) for label in labels), default=1) * LETTER + 2
         every = max(1, math.ceil(room / step)) if len(labels) > 1 else 1
         for place, label in enumerate(labels):
             if place % every == 0:
@@ -279,7 +280,8 @@ class _Plot:
         """Return the picture with its legend, its title and what it says."""
         height = HEIGHT
         x, y = LEFT, HEIGHT + 8
-        for place, name in enumerate(self.legend):
+        for place, full in enumerate(self.legend):
+            name = full if len(full) <= LONG else full[: LONG - 1] + "…"  # the description has it in full
             long = 26 + len(name) * LETTER + 16
             if x > LEFT and x + long > WIDTH:
                 x, y = LEFT, y + LINE

@@ -55,12 +55,13 @@ def load_config(path: str | Path) -> Config:
         for key in series:
             if key not in SERIES_KEYS:
                 raise ConfigError(f"[series] has no setting {key!r}", hint=f"It knows: {', '.join(SERIES_KEYS)}.")
+        schema, method = _schema(table, path.parent), _method(_section(table, "method"))
         return Config(
             path,
             _text(series, "name"),
-            _schema(table, path.parent),
+            schema if method is None else method.reading(schema),
             _guarantee(_section(table, "guarantee", required=True), path.parent),
-            _method(_section(table, "method")),
+            method,
             _seed(series),
             (path, *_hierarchy_files(table, path.parent), *_guarantee_files(table, path.parent)),
             _vault(series, path.parent),

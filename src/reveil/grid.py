@@ -4,8 +4,8 @@ What a *scale* is depends on the column:
 
 * numbers, dates and times: two or more cut points, ascending. A cell runs from one cut point up to the next; a value on
   a cut point is in the cell above it, one on the last in the last cell. The first and the last are the ends of what is
-  published: a value outside is in no cell. Cells of whole numbers and of dates are written with the first and the last
-  value in them (``[18, 29]``), others with their cut points (``[18, 30]``).
+  published: a value outside is in no cell. Cells of dates are written with the first and the last day in them, others
+  with their cut points (``[18, 30]``), whether the numbers in the table are whole or not.
 * a hierarchy: how many levels above the values the cells are, as in the columns of a hierarchy file: 0 the values
   themselves (as without a scale), 1 their parents, and so on.
 * a declared order: lists of values, each list a cell; every value is in one. Without a scale each value is a cell.
@@ -192,11 +192,6 @@ def _ends(name: str, cuts: Sequence[Any], dtype: pl.DataType) -> tuple[pl.Series
     try:
         if any(isinstance(cut, str) == numbers for cut in cuts):
             raise ValueError
-        if dtype.is_integer():
-            # From the first whole number at or above a cut point to the last below the next; the last cell is closed.
-            first = [math.ceil(cut) for cut in cuts]
-            last = [*(cut - 1 for cut in first[1:-1]), math.floor(cuts[-1])]
-            return pl.Series(first[:-1], dtype=dtype), pl.Series(last, dtype=dtype)
         texts = [value_text(cut) for cut in cuts]
         if isinstance(dtype, pl.Datetime):
             texts = [text if "T" in text else f"{text}T00:00:00" for text in texts]

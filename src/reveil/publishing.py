@@ -44,8 +44,9 @@ def anonymize(
         raise ConfigError("model must be a model", hint="For example rv.KAnonymity(10) & rv.DistinctDiversity(3).")
     if not (method is None or isinstance(method, Grouper)):
         raise ConfigError("method must be a grouper", hint="For example rv.Mondrian().")
-    snapshot = read_snapshot(frame, schema)
-    prepared = prepare_static(snapshot, model, method or Mondrian(), generator(seed), suppress=suppress)
+    method = method or Mondrian()
+    snapshot = read_snapshot(frame, method.reading(schema))
+    prepared = prepare_static(snapshot, model, method, generator(seed), suppress=suppress)
     verify(prepared.release, snapshot, model, codes=prepared.codes, placement=prepared.placement)
     return prepared.release
 
@@ -112,5 +113,5 @@ def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, st
     config.guarantee.check_made_by(written.manifest, config.method)
     config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
     loose = config.guarantee.loose_rows(written)
-    verify(written, raw, config.guarantee.model_for(raw.schema), loose=loose)
+    verify(written, raw, config.guarantee.for_release(written.manifest).model_for(raw.schema), loose=loose)
     return written

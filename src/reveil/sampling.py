@@ -37,8 +37,9 @@ _ALONE = (
     "epsilon and delta anew, and they add up."
 )
 _PUBLIC = (
-    "The grid, the columns and their types, hierarchies and orders were fixed without looking at the table, and nobody "
-    "outside knows the dice."
+    "The grid, the columns with their declared types, hierarchies and orders, the marks for missing values and the kind "
+    "of file were fixed without looking at the table, every table in question can be read so (one that cannot, or is "
+    "empty, is refused, which is not hidden), and nobody outside knows the dice."
 )
 _WEAK = "Delta is not below beta: the sampling alone promises as much, and k adds nothing to it."
 
@@ -55,8 +56,9 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     >>> round(delta_of(5, 0.1, 1.0), 7)
     0.0001765
     """
-    gamma = 1 - (1 - beta) * math.exp(-epsilon)
-    divergence = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
+    rest = (1 - beta) * math.exp(-epsilon)
+    gamma = 1 - rest
+    divergence = gamma * math.log(gamma / beta) - rest * epsilon  # rest / (1 - beta) is e^-epsilon
     best, first = 0.0, k
     while True:
         least = np.arange(first, first + _AT_ONCE)

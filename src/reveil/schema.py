@@ -44,7 +44,10 @@ HierarchySource = str | Path | Mapping[str, Any] | Taxonomy
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its role and how its values are handled."""
+    """One column: its role and how its values are handled.
+
+    ``steady``: how a cell is read and stored depends on the declared type and on the cell alone, on no other cell.
+    """
 
     name: str
     role: Role
@@ -52,6 +55,7 @@ class Column:
     taxonomy: Taxonomy | None = None
     order: tuple[str, ...] | None = None
     bins: int | None = None
+    steady: bool = False
 
     def __post_init__(self) -> None:
         handled = [key for key, value in (("hierarchy", self.taxonomy), ("order", self.order)) if value is not None]

@@ -222,6 +222,8 @@ def test_the_groups_are_about_as_tight_as_those_of_mondrian():
         {"form": "loose"},
         {"quantile": 1},
         {"scales": [1, 2]},
+        {"scales": {"age": 5}},
+        {"scales": {"age": "18"}},
         {"recode": "nested"},
         {"form": "nested", "recode": "anatomy"},
     ],
@@ -238,5 +240,9 @@ def test_given_scales_are_cut_points_and_stand_in_the_manifest():
     release = rv.anonymize(frame, schema, rv.KAnonymity(2), rv.BangA(block=2, scales={"age": [30, 65]}), seed=0)
     assert set(release.table["age"]) == {"[17, 29]", "[30, 64]", "[65, 71]"}
     assert release.manifest["guarantee"]["method"]["scales"] == {"age": [30, 65]}
+    assert rv.BangA(scales={"age": np.array([30, 65])}) == rv.BangA(scales={"age": [30, 65]})
+    strange = rv.BangA(scales={"weight": [1]})
+    with pytest.raises(rv.ConfigError, match="'weight', which is no quasi column"):
+        rv.anonymize(frame, schema, rv.KAnonymity(2), strange)
     with pytest.raises(rv.ConfigError, match="no quasi column"):
-        rv.anonymize(frame, schema, rv.KAnonymity(2), rv.BangA(scales={"weight": [1]}))
+        strange.fit(frame, schema)

@@ -44,6 +44,9 @@ def test_given_cut_points_start_cells():
     assert cells_of([1.0, 1.5, 2.0], [1.5]) == (2, [0, 1, 1])
     days = [dt.date(1999, 12, 31), dt.date(2000, 1, 1)]
     assert cells_of(days, ["2000-01-01"]) == cells_of(days, [dt.date(2000, 1, 1)]) == (2, [0, 1])
+    noon = [dt.datetime(2000, 1, 1, 12), dt.datetime(2000, 1, 2, 12)]
+    assert cells_of(noon, ["2000-01-02"]) == cells_of(noon, [dt.date(2000, 1, 2)]) == (2, [0, 1]), "from midnight on"
+    assert cells_of([False, False, True], [True]) == (2, [0, 0, 1])
     assert cells_of(pl.Series([5, 100], dtype=pl.Int8), [10, 300]) == (2, [0, 1]), "beyond what the column can hold"
     codes = codes_of(pl.DataFrame({"x": ["high", "low", "mid"]}), orders={"x": ["low", "mid", "high"]})
     assert Scales.of(codes, {"x": ["mid"]}).cells(codes)[:, 0].tolist() == [1, 0, 1]
@@ -52,7 +55,6 @@ def test_given_cut_points_start_cells():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"y": [1]}, "'y', which is no quasi column(.|\n)*x, d"),
         ({"x": []}, "no cut points(.|\n)*list"),
         ({"x": "18"}, "no cut points"),
         ({"x": [30, 18]}, "does not ascend(.|\n)*ascending"),

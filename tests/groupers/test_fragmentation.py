@@ -62,6 +62,16 @@ def test_vector_figure_4_8():
     assert release.manifest["groups"] == 5
 
 
+def test_values_that_are_equally_far_are_cut_evenly():
+    scale = Scale.of(Reference(np.ones(64, np.int64), ordered=False), "equal")
+    found = fragment(scale.places[:, None], [scale], [Fraction(3, 4)])
+    # Each cut lowers the bound by one record in 64, wherever it is: cutting off one value at a time would be no worse
+    # for the bound, but would leave one fragment of almost everything, and take a time that grows with its square.
+    assert found.bounds == (Fraction(3, 4),)
+    assert len(found.counts) == 16
+    assert found.counts.max() <= 16
+
+
 @quick
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=20),

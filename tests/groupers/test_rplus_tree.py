@@ -1,5 +1,7 @@
 """The R+-tree: packing, ties, pages and merges."""
 
+import itertools
+
 import numpy as np
 import polars as pl
 import pytest
@@ -144,6 +146,17 @@ def test_values_do_not_move_leaves_under_a_model_on_sizes():
     assert not rv.RPlusTree().reads_values(rv.KAnonymity(4))
     with pytest.raises(rv.ConfigError, match="looks at who has which value"):
         rv.RPlusTree().refine(codes, rv.DistinctDiversity(2), np.random.default_rng(0), made, blind=True)
+
+
+def test_dice_and_not_the_order_of_the_file_part_equal_records():
+    frame = pl.DataFrame({"age": [4, 5, 5, 5, 5, 6], "disease": ["gout", "flu", "flu", "hiv", "hiv", "gout"]})
+    codes = encode(read_snapshot(frame, rv.Schema(quasi="age", sensitive="disease")))  # those of 5 sorted by disease
+    found = set()
+    for seed in range(60):
+        made = rv.RPlusTree().group(codes, rv.KAnonymity(3), np.random.default_rng(seed))
+        assert made.sizes.tolist() == [3, 3]
+        found.add(frozenset(made.order[:3].tolist()))
+    assert found == {frozenset({0, *two}) for two in itertools.combinations((1, 2, 3, 4), 2)}
 
 
 @pytest.mark.parametrize("fanout", [1, 2.5, True, "8"])

@@ -73,6 +73,8 @@ def test_delta_of_extremes():
     assert delta_of(1, 0.3, 1.0) == pytest.approx(0.3), "k = 1 publishes every record that is taken"
     assert delta_of(5, 0.001, 5.0) == pytest.approx(0.001**5)
     assert 0 < delta_of(100_000, 0.1, 0.2) <= 1e-300, "never nothing"
+    assert delta_of(4, 0.5, 800.0) == pytest.approx(0.5**4), "gamma is 1 but for rounding"
+    assert delta_of(4, 1 - 2**-53, 40.0) <= 1
     assert "adds nothing" in Sampling(1, 0.3, 1.0).assumes()[-1]
     assert len(Sampling(20, 0.3, 1.0).assumes()) == 2
 

@@ -1,5 +1,6 @@
 """Stack & Deal: shares, nearness, the vectors of its source, and the k that it chooses."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -219,6 +220,11 @@ def test_what_it_cannot_do_is_refused_in_words():
     for weight in (1.5, -0.1, "much", True):
         with pytest.raises(rv.ConfigError, match="weight"):
             rv.StackDeal(weight=weight)
+    table, schema = pl.DataFrame({"q": range(10), "s": range(10)}), rv.Schema(quasi="q", sensitive="s")
+    with pytest.raises(rv.ConfigError, match=r"k is not to be chosen(.|\n)*take weight out"):
+        rv.anonymize(table, schema, rv.KAnonymity(2), rv.StackDeal(weight=0.7))
+    with pytest.raises(rv.ConfigError, match="k is not to be chosen"):
+        rv.Static(k=2).check(schema, rv.StackDeal(weight=0.7))
     with pytest.raises(rv.ConfigError, match=r"cannot choose k(.|\n)*stack-deal"):
         rv.Static(k="auto").check(rv.Schema(quasi="q", sensitive="s"), rv.Mondrian())
     with pytest.raises(rv.ConfigError, match="k must"):
@@ -273,7 +279,14 @@ def test_automatic_k_from_a_config_is_published_and_verified(tmp_path):
         other = {**manifest, "guarantee": {**manifest["guarantee"], "k": k}}
         with pytest.raises(rv.VerificationError, match="promises something else"):
             config.guarantee.check_promise(other, config.schema, 300)
-    with pytest.raises(rv.VerificationError, match="smaller k"):
-        config.guarantee.check_promise({**manifest, "achieved": {"k": 1}}, config.schema, 300)
+    kept = config.guarantee.for_release(manifest)
+    assert kept == replace(config.guarantee, k=manifest["guarantee"]["k"])
+    assert f"at least {kept.k} records" in manifest["claim"]
+    assert kept.for_release(manifest) is kept
+    more = json.dumps(manifest).replace(f'"k": {kept.k}', f'"k": {kept.k + 1}')
+    more = more.replace(f"least {kept.k} ", f"least {kept.k + 1} ")
+    (tmp_path / "out.manifest.json").write_text(more)
+    with pytest.raises(rv.VerificationError, match="every group has at least"):
+        verify_file(config, tmp_path / "out.csv", tmp_path / "data.csv")
     with pytest.raises(rv.VerificationError, match="promises something else"):
         replace(config.guarantee, k=2).check_promise(manifest, config.schema, 300)

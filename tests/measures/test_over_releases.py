@@ -118,6 +118,9 @@ def test_churn_counts_the_unchanged_in_another_box():
     # 1: the box grew to [20, 25]; 2 and 4 changed themselves; 3: the same box [30, 31].
     assert churn(snapshots, releases, places) == {"persons": 2, "share": 0.5}
     assert churn(snapshots, releases, (places[0], None)) is None
+    named = rv.Schema(person="pid", identifiers="name", quasi=("age", "town"), sensitive="disease")
+    renamed = [read_snapshot(own.frame.with_columns(name=pl.lit(f"n{n}")), named) for n, own in enumerate(snapshots)]
+    assert churn(tuple(renamed), releases, places) == {"persons": 2, "share": 0.5}  # names are not published
     gone = (places[0], places[1].filter(pl.col("person") == 2))
     assert churn(snapshots, releases, gone) is None  # nobody who is in both stayed as they were
 

@@ -43,6 +43,12 @@ def test_bars_and_a_timeline_have_a_rectangle_for_each_number():
     assert len(root.findall("rect")) == 4
 
 
+def test_a_long_name_stays_inside_the_picture():
+    root, _, desc = read(charts.lines("t", [1], {"x" * 150: [1]}, x_label="x", y_label="y"))
+    assert max(len(text.text or "") for text in root.findall("text")) == charts.LONG
+    assert "x" * 150 in desc
+
+
 def test_many_numbers_are_summed_up_in_words():
     _, _, desc = read(charts.lines("t", range(100), {"a": list(range(100))}, x_label="x", y_label="y"))
     assert desc == "a: from 0 at 0 to 99 at 99, between 0 and 99."

@@ -1,9 +1,12 @@
 """The report: the page says what the JSON says, both say nothing raw, and what is missing is named."""
 
+import copy
 import json
 import re
 import shutil
 
+import numpy as np
+import polars as pl
 import pytest
 
 import reveil as rv
@@ -11,38 +14,16 @@ from reveil import registry
 from reveil.config import load_config
 from reveil.errors import ConfigError, FileError
 from reveil.publishing import publish_file
-from reveil.reporting import report
+from reveil.reporting import render, report
 from reveil.reporting.marks import at, display
-from reveil.reporting.words import SECTIONS, plain_words, sections
+from reveil.reporting.words import SECTIONS, plain_limits, plain_words, sections
+from tests.reporting.conftest import published
 from tests.reporting.html_reader import sound
-from tests.series.cases import STATIC, TAU, VALUES, config, written
+from tests.series.cases import STATIC, VALUES, config, snapshot, written
 
-CHANGES = {"p20": "zoster", "p21": "flu"}
+# What a docstring may give as an example would look like somebody's on a page about people.
+ILLNESSES = re.compile(r"\b(" + "|".join([*VALUES, "influenza", "hiv", "cancer", "diabetes"]) + r")\b", re.IGNORECASE)
 GLOBAL = 'kind = "global"\nl = 2\nstrategy = "constant-ratio"\nreleases = 3'
-
-
-def published(folder, guarantee=TAU, **more):
-    """Publish three snapshots: people come, go, change and return."""
-    path = config(folder, guarantee, **more)
-    raws = [
-        written(folder, "raw1.csv", 0, 40),
-        written(folder, "raw2.csv", 4, 52, **CHANGES),
-        written(folder, "raw3.csv", 2, 60, **CHANGES),
-    ]
-    outs = [folder / f"r{n}.csv" for n in (1, 2, 3)]
-    for raw, out in zip(raws, outs, strict=True):
-        publish_file(load_config(path), raw, out)
-    return path, raws, outs
-
-
-@pytest.fixture(scope="module")
-def ward(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ward")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("REVEIL_KEY", raising=False)
-        path, raws, outs = published(folder)
-        content = report(path, truth=raws, out=folder / "report.html")
-    return path, raws, outs, content, (folder / "report.html").read_text()
 
 
 def numbers_agree(text, content):
@@ -140,8 +121,40 @@ def test_files_that_moved_are_given(ward, tmp_path):
         own.rename(moved / own.name)
     content = report(folder / "reveil.toml", [moved / "r2.csv"], [folder / "raw2.csv"])
     assert content["missing"] == []
+    assert "not all releases could be attacked" in render(content)
     assert [own["query_error"] is not None for own in content["releases"]] == [False, True, False]
     assert content["risk"]["releases"] == 1
+
+
+def test_snapshots_are_those_of_their_releases(ward, tmp_path):
+    path, raws, outs, whole, _ = ward
+    with pytest.raises(ConfigError, match="given for release 1 is that of release 2"):
+        report(path, truth=[raws[1], raws[0], raws[2]])
+    with pytest.raises(ConfigError, match="twice"):
+        report(path, [outs[0], outs[0]])
+    # Somebody was erased from the first snapshot: it is not what was published, and nothing is measured against it.
+    cleansed = tmp_path / "raw1.csv"
+    cleansed.write_text("".join(line for line in raws[0].read_text().splitlines(True) if not line.startswith("7,")))
+    content = report(path, truth=[cleansed, *raws[1:]])
+    assert "release 1 is not the one it was made of" in content["notes"][0]
+    assert [own["query_error"] is None for own in content["releases"]] == [True, False, False]
+    assert [own["gcp"] for own in content["releases"]] == pytest.approx([own["gcp"] for own in whole["releases"]])
+    assert [own["churn"] is None for own in content["comparing"]] == [True, False]
+    assert content["risk"]["releases"] == 3
+
+
+def test_who_is_in_a_part_of_the_table_is_known_to_the_attacks(tmp_path):
+    """The adversary of the report knows who is in which release, also where a release is of a part of the people."""
+    path = config(tmp_path, 'kind = "static"\nk = 2')
+    path.write_text(path.read_text().replace('disease = "s', 'ward = "plain"\ndisease = "s'))
+    ward = pl.Series("ward", np.random.default_rng(1).choice(["x", "y"], 60))
+    frame = snapshot(0, 60).with_columns(ward)
+    series, columns = rv.Series.load(path), ["age", "town", "disease"]
+    releases = [series.publish(frame, columns=columns), series.publish(frame, columns=columns, where="ward = x")]
+    content = report(path, releases, [frame, frame])
+    known = [frame, frame.filter(pl.col("ward") == "x")]
+    assert content["risk"]["certain"] == rv.audit(releases, series.schema, truth=known).summary["certain"]
+    assert content["trend"] is None  # the releases are of different parts
 
 
 def test_releases_without_a_vault(tmp_path):
@@ -161,9 +174,12 @@ def test_releases_without_a_vault(tmp_path):
     assert content["series"]["remembered"] is False
     assert content["guarantee"]["bound"] is None
     assert content["comparing"][0]["churn"] is None
+    assert [own["release"] for own in content["releases"]] == content["trend"]["releases"] == [1, 2]
     assert content["trend"]["mean"] is not None
     with pytest.raises(ConfigError, match="snapshots"):
         report(path, outs, raws[:1])
+    with pytest.raises(ConfigError, match=r"release 1 \(a\.csv\) and its snapshot do not fit"):
+        report(path, outs, raws[::-1])
     objects = report(load_config(path), [rv.Release.read(own) for own in outs], raws)
     assert objects["releases"][1]["gcp"] == content["releases"][1]["gcp"]
 
@@ -179,12 +195,10 @@ def test_the_budget_is_told_without_values(tmp_path):
     assert content["budget"]["releases_left"] == min(row["releases_left"] for row in rows)
 
 
-def test_how_k_was_chosen_is_shown(tmp_path):
+def test_how_k_was_chosen_is_shown(ward):
     from reveil.reporting.gathering import _curve
-    from reveil.reporting.page import render
 
-    path, *_ = published(tmp_path, STATIC)
-    content = report(path)
+    content = copy.deepcopy(ward[3])
     curve = {"k": [2, 3, 4], "t": [0.5, 0.4, 0.3], "information_loss": [0.1, 0.2, 0.4], "holds": [True] * 3}
     content["releases"][2]["auto"] = _curve({"auto": {"chosen": 3, "weight": 0.5, **curve}})
     assert "releases.2.auto.chosen" in numbers_agree(render(content), content)
@@ -210,11 +224,14 @@ def test_every_guarantee_says_what_it_promises(kind):
     found = sections(registry.find("guarantees", kind))
     assert list(found) == list(SECTIONS)
     assert all(len(text) > 10 and "`" not in text for text in found.values())
+    assert not ILLNESSES.search(" ".join(found.values()))
 
 
 @pytest.mark.parametrize("kind", registry.names("models"))
 def test_every_model_says_what_it_promises(kind):
-    assert {"guarantee", "source"} <= set(sections(registry.find("models", kind)))
+    found = sections(registry.find("models", kind))
+    assert {"guarantee", "source"} <= set(found)
+    assert not ILLNESSES.search(" ".join(found.values()))
 
 
 def test_plain_words():
@@ -222,4 +239,7 @@ def test_plain_words():
     assert "no number" in plain_words(rv.TauSafety(m=4, strict=False))[0]
     assert "at least 5 people" in plain_words(rv.Static(k=5))[0]
     assert "1 in 3" in plain_words(rv.GlobalGuarantee(3, rv.Geometric(alpha=3.0)))[0]
-    assert len({tuple(plain_words(g)) for g in (rv.MInvariance(m=2), rv.PossibleWorlds(2), rv.Refinement(k=2))}) == 3
+    others = (rv.MInvariance(m=2), rv.PossibleWorlds(2), rv.Refinement(k=2))
+    assert len({tuple(plain_words(own)) for own in others}) == 3
+    assert len({tuple(plain_limits(own)) for own in (*others, rv.TauSafety(m=4), rv.Static(k=5))}) == 5
+    assert not ILLNESSES.search(" ".join(text for own in others for text in (*plain_words(own), *plain_limits(own))))

@@ -78,6 +78,34 @@ def test_other_columns_start_anew_and_come_back(tmp_path):
     assert series.publish(frame, again=True).manifest["rows"] == 300
 
 
+@pytest.mark.parametrize("guarantee", [rv.Static(k=5), rv.Refinement(k=5), rv.TauSafety(m=2)], ids=lambda g: g.kind)
+def test_scales_of_columns_that_are_not_published_do_not_matter(tmp_path, guarantee):
+    method = rv.BangA(scales={"x": [100, 200]})
+    frame = people(60).with_columns(disease=pl.Series([f"d{i % 12}" for i in range(60)]))
+    series = rv.Series.open(tmp_path / "v", SCHEMA, guarantee, method)
+    for columns in (["town", "disease"], ["x", "disease"], None):
+        assert series.publish(frame, columns=columns).manifest["rows"] >= 60
+    with pytest.raises(ConfigError, match="no quasi column"):
+        rv.Series.open(tmp_path / "w", SCHEMA, guarantee, rv.BangA(scales={"disease": ["d1"]}))
+
+
+def test_cut_points_of_categories_are_read_once(tmp_path):
+    series = rv.Series.open(tmp_path / "v", SCHEMA, rv.Static(k=5), rv.BangA(scales={"town": ["b", "c"]}))
+    for towns in ({"a": 30, "b": 20, "c": 10}, {"a": 10, "b": 20, "c": 30}, {"a": 30, "b": 30}):
+        named = pl.Series("town", [town for town, many in towns.items() for _ in range(many)])
+        assert series.publish(people(60).with_columns(named)).manifest["rows"] == 60, "another order, or none left"
+
+
+@pytest.mark.parametrize("part", [{"where": "x < 40"}, {"columns": ["x", "disease"]}], ids=["records", "columns"])
+def test_a_part_of_the_table_leaves_the_regions_of_the_whole(tmp_path, part):
+    series = rv.Series.open(tmp_path / "v", SCHEMA, rv.Static(k=6), rv.BangA())
+    series.publish(people(300))
+    frame = people(350)  # so that blocks have been split since they were built
+    before = boxes(series, 2, series.publish(frame), frame)
+    assert series.publish(frame, **part).manifest["rows"] > 0
+    assert boxes(series, 4, series.publish(frame, again=True), frame).equals(before)
+
+
 def test_a_method_with_other_settings_starts_anew(tmp_path):
     frame = people(300)
     rv.Series.open(tmp_path / "v", SCHEMA, rv.Static(k=5), rv.BangA()).publish(frame)
@@ -98,3 +126,13 @@ def test_sampling_is_refused_with_the_reason():
     with pytest.raises(ConfigError) as caught:
         _method({"kind": "bang", "beta": 0.1})
     assert "safe-grid" in caught.value.hint
+
+
+def test_scales_that_are_worn_out_are_made_anew(tmp_path):
+    """Values that move on, as dates do, would all fall into the last cell for good."""
+    series = rv.Series.open(tmp_path / "v", SCHEMA, rv.Static(k=5), rv.BangA())
+    loss = []
+    for number in range(3):
+        frame = people(400, first=1000 * number).with_columns(x=pl.col("x") + 600 * number)
+        loss.append(rv.measure(frame, series.publish(frame), SCHEMA)["gcp"])
+    assert max(loss) < 1.5 * loss[0]

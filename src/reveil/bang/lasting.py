@@ -15,14 +15,17 @@ from reveil.bang.dendrogram import Dendrogram
 from reveil.bang.file import BangFile
 from reveil.bang.index import Filed, in_cell_order
 from reveil.bang.keys import interleaved
-from reveil.bang.scales import Scales
+from reveil.bang.scales import Scale, Scales
+from reveil.codes import Codes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reveil.codes import Codes
+    from reveil.codes import Attribute
 
 Layout = dict[str, Any]
+
+WORN = 4  # times as many records in the fullest cell as in that of a scale made now
 
 
 def lasting_scales(
@@ -30,13 +33,20 @@ def lasting_scales(
     codes: Codes,
     given: Mapping[str, Sequence[Any]] | None,
     layout: Mapping[str, Any] | None,
+    *,
+    part: bool = False,
 ) -> tuple[Scales, Layout]:
     """Return the scales of the earlier releases, of columns that are new those made now; and what to keep of them.
 
-    ``method`` is the method with its settings; one with other settings than before starts anew.
+    ``method`` is the method with its settings; one with other settings than before starts anew. A scale that nobody
+    gave is made anew where values have moved on (dates of later years all fall into the last cell); that looks at quasi
+    values alone. It is not for ``part`` of a table, which need not look like the whole.
     """
     known = dict(layout["scales"]) if layout is not None and layout.get("method") == method else {}
     scales = {own.name: own for own in Scales.from_state(known).scales}
+    if not part:
+        mine = [attribute for attribute in codes.quasi if attribute.name not in (given or {})]
+        scales = {name: own for name, own in scales.items() if not any(_worn(own, a, method) for a in mine)}
     # Cut points of a scale that is there are not read again: categories may be gone now, or in another order.
     fresh = replace(codes, quasi=tuple(attribute for attribute in codes.quasi if attribute.name not in scales))
     scales |= {own.name: own for own in Scales.of(fresh, given, quantile=method["quantile"]).scales}
@@ -44,23 +54,37 @@ def lasting_scales(
     return used, {"method": dict(method), "scales": {**known, **used.state()}}
 
 
+def _worn(scale: Scale, attribute: Attribute, method: Mapping[str, Any]) -> bool:
+    """Return whether a scale of this attribute crowds its records: far more of them in one cell than one made now."""
+    if scale.name != attribute.name:
+        return False
+    now = Scales.of(Codes((attribute,), (), len(attribute.codes)), quantile=method["quantile"]).scales[0]
+    crowd, usual = (int(np.bincount(own.of_codes(attribute)[attribute.codes]).max(initial=0)) for own in (scale, now))
+    return crowd > WORN * max(usual, int(method["block"]))
+
+
 def lasting_blocks(
     method: Mapping[str, Any],
     codes: Codes,
     given: Mapping[str, Sequence[Any]] | None,
     layout: Mapping[str, Any] | None,
+    *,
+    part: bool = False,
 ) -> tuple[Filed, Dendrogram, Layout]:
     """Put a snapshot into the regions of the earlier releases; return its blocks, the tree over them, what to keep.
 
     Too large blocks become nodes over two, too small ones are dissolved, and the tree keeps its shape elsewhere. No
-    sensitive value is looked at. A release of other columns has regions of its own, and starts them anew.
+    sensitive value is looked at. A release of other columns, or with a scale made anew, starts its regions anew. What
+    is kept of a whole table stays as it was when ``part`` of one is published, so that the next whole one finds it
+    again.
     """
-    scales, kept = lasting_scales(method, codes, given, layout)
+    scales, kept = lasting_scales(method, codes, given, layout, part=part)
     codes = in_cell_order(codes, scales)
     keys = interleaved(scales.cells(codes), scales.bits)
     names = [attribute.name for attribute in codes.quasi]
-    blocks = (layout or {}).get("blocks")
-    if blocks is not None and (layout or {}).get("method") == method and blocks["columns"] == names:
+    blocks = layout.get("blocks") if layout is not None and layout.get("method") == method else None
+    same = layout is not None and all(layout["scales"].get(own) == state for own, state in scales.state().items())
+    if blocks is not None and blocks["columns"] == names and same:
         file = BangFile.from_state(blocks["directory"], keys)
         tree = _tree_of(blocks["tree"])
         for change in file.take_log():
@@ -72,7 +96,10 @@ def lasting_blocks(
         tree = filed.dendrogram()
     # Numbers are those of the regions in their order, here and in what is kept.
     tree = replace(tree, leaves=tree.leaves[file.numbers])
-    kept["blocks"] = {"columns": names, "directory": file.state(), "tree": _tree_state(tree)}
+    if part and blocks is not None:
+        kept["blocks"] = blocks
+    else:
+        kept["blocks"] = {"columns": names, "directory": file.state(), "tree": _tree_state(tree)}
     return filed, tree, kept
 
 

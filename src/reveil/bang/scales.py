@@ -20,6 +20,7 @@ import polars as pl
 
 from reveil.codes import Attribute, Codes, Kind, distances
 from reveil.errors import ConfigError, shown
+from reveil.hierarchy import value_text
 from reveil.notation import Form, from_text
 from reveil.snapshot import canonical_text
 from reveil.threads import each
@@ -198,7 +199,7 @@ def _cut(attribute: Attribute, points: Sequence[Any]) -> Scale:
         cells = range(1, len(points) + 1)
     else:
         order = {text: place for place, text in enumerate(canonical_text(attribute.domain).to_list())}
-        named = canonical_text(pl.Series([str(point) for point in points], dtype=pl.String)).to_list()
+        named = canonical_text(pl.Series([value_text(point) for point in points], dtype=pl.String)).to_list()
         strange = [point for point in named if point not in order]
         if strange:
             raise ConfigError(
@@ -225,6 +226,8 @@ def _interval_texts(attribute: Attribute, points: Sequence[Any], where: str) -> 
         return canonical_text(pl.Series(whole, dtype=pl.Int128 if dtype.is_integer() else pl.Float64))
     known = datetime.date | datetime.time
     texts = pl.Series([p.isoformat() if isinstance(p, known) else p for p in points], dtype=pl.String, strict=False)
+    if isinstance(dtype, pl.Datetime):
+        texts = texts.str.replace(r"^(\d{4}-\d{2}-\d{2})$", "${1}T00:00:00")  # a day begins at midnight
     readable = all(isinstance(p, known | str) for p in points)
     try:
         typed = from_text(texts, Form.VALUE, dtype) if readable else None
@@ -233,7 +236,8 @@ def _interval_texts(attribute: Attribute, points: Sequence[Any], where: str) -> 
     if typed is None or typed.null_count():
         kind = str(dtype.base_type()).lower()
         raise ConfigError(
-            f"{where} must be of the column's type ({kind})", hint="Write them as 2024-12-31 or 23:59:00."
+            f"{where} must be of the column's type ({kind})",
+            hint="Write them as 2024-12-31, 2024-12-31T23:59:00 or 23:59:00.",
         )
     return canonical_text(typed)
 

@@ -76,7 +76,9 @@ def main() -> None:
         error.show()
         code = 2
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted: nothing was published", err=True)
+        click.echo(
+            "interrupted: nothing was put in place; a release that is pending is finished by the same command", err=True
+        )
         code = 130
     except BrokenPipeError:
         # The reader of our output has gone; say nothing more, not even at exit.

@@ -121,7 +121,7 @@ def _table(told: Mapping[str, Outcome]) -> list[str]:
 
 
 def _where(folder: Path) -> list[str]:
-    program = "reveil" if shutil.which("reveil") else os.path.relpath(sys.argv[0])
+    program = "reveil" if shutil.which("reveil") else sys.argv[0]
     return [
         f"In {folder}: demo.html, raw/, and a folder, a config and a vault for each way to publish.",
         "Try it again:",

@@ -86,7 +86,7 @@ def _happened(told: Mapping[str, Outcome]) -> str:
         [
             paragraph(
                 f"A hospital publishes its table every month, {stories.PATIENTS:,} patients at a time, each file as "
-                f"common tools make it: nobody can be told apart from at least {stories.K - 1} others, and every "
+                f"common tools make it: everybody looks like at least {stories.K - 1} others, and every "
                 f"group shows at least {stories.L} different diagnoses. The last file alone gives away {alone:,} "
                 "patients. But people stay while the groups around them change: whoever holds two files keeps only the "
                 "diagnoses that fit both."
@@ -114,7 +114,7 @@ def _with_reveil(told: Mapping[str, Outcome]) -> str:
     shown = [story for story in stories.STORIES if story.name in told]
     head = ("way to publish", "files", "read off", "highest belief", "bound", "a cell covers", "the price")
     rows = "".join(
-        f'<tr><th scope="row">{escape(story.title)}</th>'
+        f'<tr><th scope="row">{escape(_unbroken(story.title))}</th>'
         + "".join(f'<td class="n">{escape(cell)}</td>' for cell in figures(story, told[story.name]))
         + f"<td>{escape(price(told[story.name]))}</td></tr>"
         for story in shown
@@ -136,7 +136,7 @@ def _with_reveil(told: Mapping[str, Outcome]) -> str:
                 "Share of the patients whose diagnosis is certain",
                 charts.bars(
                     "Share of the patients whose diagnosis can be read off",
-                    [story.name.split("-")[0] for story in shown],
+                    [story.name for story in shown],
                     [told[story.name].certain / told[story.name].people for story in shown],
                     y_label="share of patients",
                 ),
@@ -150,6 +150,11 @@ def _with_reveil(told: Mapping[str, Outcome]) -> str:
             ),
         ]
     )
+
+
+def _unbroken(title: str) -> str:
+    """Keep "l = 2" on one line."""
+    return title.replace(" = ", "\u00a0=\u00a0")
 
 
 def _files(naive: Outcome, safe: Outcome) -> str:

@@ -35,7 +35,8 @@ def command(config_path: str, out: str, releases: tuple[str, ...], truth: tuple[
         console.say(f"missing: release {own['release']} ({own['file'] or 'no file'}): {own['why']}")
     for note in content["notes"]:
         console.say(f"note: {note}")
-    console.say(f"wrote {out} and {json_beside(Path(out))}: {content['series']['releases']} releases")
+    many = content["series"]["releases"]
+    console.say(f"wrote {out} and {json_beside(Path(out))}: {many} release{'' if many == 1 else 's'}")
     risk = content["risk"]
     if risk is not None:
         console.say(risk["sentence"])

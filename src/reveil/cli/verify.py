@@ -28,7 +28,7 @@ def command(release_path: str, snapshot_path: str, config_path: str, quiet: bool
         config = load_config(config_path)
         release = verify_file(config, release_path, snapshot_path, stage=console.stage)
     manifest = release.manifest  # every number has been computed anew and compared
-    sentence = config.guarantee.model_for(config.schema).sentence()
+    sentence = config.guarantee.for_release(manifest).model_for(config.schema).sentence()
     console.say(
         f"{release_path} is sound: {manifest['rows']:,} rows in {manifest['groups']:,} groups, the records of this "
         f"snapshot in their boxes; {sentence}"

@@ -111,8 +111,8 @@ def _level(
     """Try to halve each node once; return the halves made and the nodes that stay."""
     small = np.diff(offsets) < 2 * least
     made: list[tuple[IntArray, IntArray]] = []
-    stays = [_taken(order, offsets, small)]
-    order, offsets = _taken(order, offsets, ~small)
+    stays = [taken(order, offsets, small)]
+    order, offsets = taken(order, offsets, ~small)
     if len(offsets) == 1:
         return made, stays
     preference = np.argsort(-ground.spread(order, offsets), axis=0, kind="stable")
@@ -121,8 +121,8 @@ def _level(
         halves = np.append(np.stack([offsets[:-1], middle], axis=1).ravel(), offsets[-1])
         both = valid(Partition(tried.astype(np.int32), halves, ground.n)).reshape(-1, 2)
         good: BoolArray = both[:, 0] & both[:, 1]
-        made.append(_taken(tried, halves, np.repeat(good, 2)))
-        order, offsets = _taken(order, offsets, ~good)
+        made.append(taken(tried, halves, np.repeat(good, 2)))
+        order, offsets = taken(order, offsets, ~good)
         preference = preference[:, ~good]
         if len(offsets) == 1:
             break
@@ -137,7 +137,7 @@ def _joined(parts: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]
     return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _taken(order: IntArray, offsets: IntArray, chosen: BoolArray) -> tuple[IntArray, IntArray]:
+def taken(order: IntArray, offsets: IntArray, chosen: BoolArray) -> tuple[IntArray, IntArray]:
     """Keep only the chosen nodes."""
     sizes = np.diff(offsets)
     kept = order[np.repeat(chosen, sizes)]

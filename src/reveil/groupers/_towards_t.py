@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from reveil.errors import ConfigError
 from reveil.fragments import Fragmentation, Scale, fragment
+from reveil.groupers._halving import taken
 from reveil.groupers.base import Grouper
 from reveil.groupers.stack_deal import proportional
 from reveil.kernels import closer
@@ -35,7 +36,7 @@ _SAMPLE = 128  # failing groups that show whether swapping helps
 _PART = 2048  # records among which neighbours are sought
 _TRIES = 128  # records outside a cluster that may be swapped into it
 _BINS = 512  # values of an attribute that swaps tell apart
-_FINE = 64  # of so many groups, one more or less makes no difference
+FINE = 64  # of so many groups, one more or less makes no difference
 _SPOILT = 50  # one group of so many may be lost to merging
 _PATIENCE = 8  # rounds of merging before the reach doubles
 
@@ -126,30 +127,39 @@ class Task:
         """Return which groups satisfy the model: the only judge there is."""
         return self.model.verdict(self.statistics(partition))
 
+    def _valid_again(self, partition: Partition, before: Partition, verdict: BoolArray) -> BoolArray:
+        """Judge after swaps: only groups that have other members than before, whose verdict was this one."""
+        swapped = np.logical_or.reduceat(partition.order != before.order, partition.offsets[:-1])
+        order, offsets = taken(partition.order.astype(np.int64), partition.offsets, swapped)
+        again = verdict.copy()
+        again[swapped] = self.valid(Partition(order.astype(np.int32), offsets, partition.n))
+        return again
+
     def whole(self) -> Partition:
         """Return all records as one group, which is valid: so it was promised."""
         n = self.codes.n
         return Partition(np.arange(n, dtype=np.int32), np.array([0, n], np.int64), n)
 
-    def repaired(self, partition: Partition) -> tuple[Partition, bool]:
-        """Swap records of failing groups with neighbours; return the groups, and whether all are valid now.
+    def repaired(self, partition: Partition) -> tuple[Partition, BoolArray]:
+        """Swap records of failing groups with neighbours; return the groups, and which of them are valid now.
 
         A sample of the failing groups goes first: where swaps help fewer than half of it, the rest is not tried.
         """
-        failing = np.flatnonzero(~self.valid(partition))
+        valid = self.valid(partition)
+        failing = np.flatnonzero(~valid)
         for _ in range(_PASSES if self.axes else 0):
             if not len(failing):
                 break
             for some in (failing[:: len(failing) // _SAMPLE], failing) if len(failing) >= 2 * _SAMPLE else (failing,):
                 members = partition.order.copy()
                 closer.repair(self.coarse, members, partition.offsets, some, *self._flat(), _REACH, _ROUNDS)
-                partition = Partition(members, partition.offsets, partition.n)
-                valid = self.valid(partition)
+                before, partition = partition, Partition(members, partition.offsets, partition.n)
+                valid = self._valid_again(partition, before, valid)
                 if 2 * np.count_nonzero(valid[some]) < len(some):
-                    return partition, bool(valid.all())
+                    return partition, valid
             # A swap may leave the other group a little above its limit: then that one is next.
             failing = np.flatnonzero(~valid)
-        return partition, not len(failing)
+        return partition, valid
 
     def clustered(self, ground: Ground, size: int, share: float) -> Partition:
         """Cluster so many near records at a time, so that clusters stay within this share of each t where they can.
@@ -169,6 +179,7 @@ class Task:
     def smallest_size(self) -> int:
         """Return the size from which on values picked at even steps are within every t; at least the model's least."""
         table, first, row, limits = self._flat()
+        shares = closer.totals(table, first)[1]
         ranked = [np.sort(self.coarse[:, a]) for a in range(len(self.axes))]
 
         def reached(size: int) -> bool:
@@ -176,7 +187,7 @@ class Task:
             tally = np.zeros(len(table), np.int64)
             for a, places in enumerate(ranked):
                 np.add.at(tally, first[a] + places[at], 1)
-            return bool(closer.excess(tally, size, table, first, row, limits) <= 0)
+            return bool(closer.excess(tally, size, shares, first, row, limits) <= 0)
 
         low = high = min(max(self.model.minimum_size, 1), self.codes.n)
         while high < self.codes.n and not reached(high):
@@ -188,11 +199,11 @@ class Task:
 
     def mended(self, partition: Partition, ground: Ground) -> Partition | None:
         """Swap, then merge the few groups that still fail; None where that would cost more than a few."""
-        swapped, good = self.repaired(partition)
-        if good:
+        swapped, valid = self.repaired(partition)
+        if valid.all():
             return swapped
         few = (partition.n_groups - 1) // _SPOILT
-        if not 0 < np.count_nonzero(~self.valid(swapped)) <= few:
+        if np.count_nonzero(~valid) > few:
             return None
         found = self.merged(swapped, ground)
         return found if found.n_groups >= partition.n_groups - few else None
@@ -275,15 +286,18 @@ class TowardsT(Grouper):
         return Partition(np.concatenate(orders), offsets, start.n)
 
 
-def most_groups(most: int, make: Callable[[int], Partition | None], otherwise: Partition) -> Partition:
+def most_groups(
+    most: int, make: Callable[[int], Partition | None], otherwise: Partition, *, first: int | None = None
+) -> Partition:
     """Search for the largest number of groups that can be made, up to ``most``, by bisection.
 
     ``otherwise`` is returned where no more groups than it has can be made. More groups are harder to make, but not
-    strictly so: a number that fails may lie below one that would do. It ends within one part of 64.
+    strictly so: a number that fails may lie below one that would do. It ends within one part of 64. ``first`` is the
+    number to begin with, ``most`` if none is given.
     """
     best, low, high = otherwise, otherwise.n_groups, most + 1
-    tried = most
-    while high - low > max(low // _FINE, 1):
+    tried = most if first is None else first
+    while high - low > max(low // FINE, 1):
         made = make(tried)
         if made is None:
             high = tried

@@ -118,10 +118,12 @@ class BangA(Grouper):
             return filed.nested(model)
         return filed.partition(filed.dendrogram().cut(model, filed.stats(model)))
 
-    def lasting(self, codes: Codes, layout: Mapping[str, Any] | None) -> tuple[Grouper, Codes, Mapping[str, Any]]:
+    def lasting(
+        self, codes: Codes, layout: Mapping[str, Any] | None, *, part: bool = False
+    ) -> tuple[Grouper, Codes, Mapping[str, Any]]:
         """Put a snapshot into the blocks of the earlier releases; only where records came or went anything changes."""
         made = {"kind": self.name, **self.parameters()}
-        filed, tree, kept = lasting_blocks(made, codes, self.scales, layout)
+        filed, tree, kept = lasting_blocks(made, codes, self.scales, layout, part=part)
         return Cut(self, filed, tree), filed.codes, kept
 
     def fit(self, frame: Any, schema: Schema) -> BangIndex:

@@ -35,7 +35,7 @@ class Grouper(ABC):
     measures_closeness: ClassVar[bool] = False  # whether releases tell the t they reach, asked for or not
     chooses_k: ClassVar[bool] = False  # whether k = "auto" may be asked for; then it has a weight
     recode: str  # in which form the partition is published: the name of a recoder
-    weight: float  # of privacy loss against information loss, where it chooses k
+    weight: float | None = None  # of privacy loss against information loss, where it chooses k
 
     @classmethod
     @abstractmethod
@@ -82,10 +82,13 @@ class Grouper(ABC):
         self,
         codes: Codes,
         layout: Mapping[str, Any] | None,  # noqa: ARG002
+        *,
+        part: bool = False,  # noqa: ARG002
     ) -> tuple[Grouper, Codes, Mapping[str, Any] | None]:
         """Go on from what was kept of the last release, for a series: return who groups, which codes, what to keep.
 
-        ``layout`` is what was returned the last time, None at the first. Most methods keep nothing.
+        ``layout`` is what was returned the last time, None at the first; ``part``: ``codes`` are of some records or
+        columns of the table only. Most methods keep nothing.
         """
         return self, codes, None
 
@@ -105,6 +108,10 @@ class Grouper(ABC):
 
     def check_schema(self, schema: Schema) -> None:  # noqa: B027  (most schemas suit most methods)
         """Refuse, before any data is read, columns that this grouper cannot publish."""
+
+    def reading(self, schema: Schema) -> Schema:
+        """Return the schema with which tables are read for this grouper: to publish them, and to verify what was."""
+        return schema
 
     def recoder(self) -> Any:
         """Return the recoder that publishes the partition."""
@@ -127,8 +134,13 @@ class Grouper(ABC):
         return model.tags.reads_values
 
 
-def check_plan(grouper: Grouper, model: Model) -> None:
-    """Refuse a pair that cannot work, before any data is read, and say which would."""
+def check_plan(grouper: Grouper, model: Model, *, auto: bool = False) -> None:
+    """Refuse a pair that cannot work, before any data is read, and say which would. ``auto``: k is to be chosen."""
+    if grouper.weight is not None and not auto:
+        raise ConfigError(
+            "weight is for choosing k, and k is not to be chosen",
+            hint='Ask for k = "auto" under [guarantee] (kind = "static"), or take weight out.',
+        )
     lacking = grouper.lacks(model)
     if lacking is not None:
         tried = {n: cls.examples()[0] for n, cls in registry.everything("groupers").items()}

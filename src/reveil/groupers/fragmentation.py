@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from reveil.errors import ConfigError
 from reveil.groupers._halving import Ground
-from reveil.groupers._towards_t import Task, TowardsT, most_groups
+from reveil.groupers._towards_t import FINE, Task, TowardsT, most_groups
 from reveil.groupers.stack_deal import proportional
 
 if TYPE_CHECKING:
@@ -81,21 +81,25 @@ class Fragmentation(TowardsT):
         if self.sizing == "gcd":
             return best
         for loose in LOOSER:
-            found = _even_shares(task, ground, task.fragments(loose), most, best)
+            # What finer fragments could not do, coarser ones seldom can: these begin one step further.
+            first = most if loose == LOOSER[0] else min(best.n_groups + best.n_groups // FINE + 1, most)
+            found = _even_shares(task, ground, task.fragments(loose), most, best, first)
             if found is None:
                 break
             best = found
         return best
 
 
-def _even_shares(task: Task, ground: Ground, fragments: Fragments, most: int, best: Partition) -> Partition | None:
+def _even_shares(
+    task: Task, ground: Ground, fragments: Fragments, most: int, best: Partition, first: int
+) -> Partition | None:
     """Return the largest number of groups, not fewer (but for merged ones) than in ``best``, or None if that fails."""
 
     def make(groups: int) -> Partition | None:
         return task.mended(proportional(task.codes, fragments.labels, groups), ground)
 
     asked = best.n_groups
-    found = most_groups(most, make, best)
+    found = most_groups(most, make, best, first=first)
     return found if found is not best or best.n_groups == 1 else make(asked)
 
 

@@ -32,9 +32,9 @@ class RPlusTree(Grouper):
     left; along the last one the records are cut into leaves of k to 2k-1, k being the smallest size that the model
     allows. A slab ends only where the value changes, at the highest boundary of a taxonomy that is near: so tiles are
     disjoint, and a value with more records than a slab has is not cut. Only leaves are cut among equal values, where
-    k to 2k-1 leaves no other place: equal records may then be in several leaves, and to a reader leaves with equal
-    boxes are one group. Each leaf is published as the smallest box around its records. A missing value lies behind
-    the last.
+    k to 2k-1 leaves no other place: equal records may then be in several leaves (dice decide which, not the order of
+    the file), and to a reader leaves with equal boxes are one group. Each leaf is published as the smallest box around
+    its records. A missing value lies behind the last.
 
     ``fanout`` leaves, in the order of packing, are a page, ``fanout`` pages a page of the next level, and so on. A
     leaf that misses the model is merged with the leaf of its page that costs least (the certainty penalty of the
@@ -76,7 +76,7 @@ class RPlusTree(Grouper):
         self,
         codes: Codes,
         model: Model,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
         start: Partition,
         *,
         table: Mapping[str, Reference] | None = None,
@@ -90,7 +90,7 @@ class RPlusTree(Grouper):
         if not len(start.order):
             return start
         least = max(model.minimum_size, 1)
-        order, starts = _packed(codes, start, least)
+        order, starts = _packed(codes, start, least, rng)
         offsets = np.append(starts, len(order)).astype(np.int64)
         if not model.tags.reads_values and model.verdict(GroupStats(np.diff(offsets))).all():
             return Partition(order, offsets, start.n)  # boxes and values are not looked at where nothing is merged
@@ -100,9 +100,13 @@ class RPlusTree(Grouper):
         return _united(order, offsets, into, start.n)
 
 
-def _packed(codes: Codes, start: Partition, least: int) -> tuple[CodeArray, IntArray]:
+def _packed(codes: Codes, start: Partition, least: int, rng: np.random.Generator) -> tuple[CodeArray, IntArray]:
     """Return the records in the order of their leaves, and where the leaves start."""
-    order = start.order.astype(np.int32)  # a copy: it is sorted in place
+    # Which of several equal records are in which leaf must not follow the order of the file, which may follow values.
+    mixed = rng.permutation(len(start.order))
+    if start.n_groups > 1:
+        mixed = mixed[np.argsort(np.repeat(np.arange(start.n_groups), start.sizes)[mixed], kind="stable")]
+    order = start.order[mixed].astype(np.int32, copy=False)  # a copy: it is sorted in place
     starts, end = start.offsets[:-1].astype(np.int64), len(order)
     attributes = sorted(codes.quasi, key=_different)
     scratch = np.zeros(max(len(a.domain) for a in attributes) + 1, np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from reveil.groupers.base import Grouper
 from reveil.models.k_anonymity import KAnonymity
 from reveil.release import classes_of
 from reveil.sampling import Sampling
-from reveil.schema import Type
+from reveil.schema import Role, Schema, Type, toml_key
 from reveil.statistics import Partition
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from reveil.codes import Codes
     from reveil.models.base import Model
-    from reveil.schema import Schema
+    from reveil.schema import Column
     from reveil.statistics import Reference
 
 _ORDERED = (Type.NUMBER, Type.DATE, Type.DATETIME, Type.TIME)
@@ -40,10 +40,15 @@ class SafeGrid(Grouper):
     Guarantee: (epsilon, delta)-differential privacy for one record more or less, with the delta of
     :mod:`reveil.sampling`, where the theorem stands. It holds against an adversary who knows the program and every
     other record, and everything but the dice (*blind*), although rare sensitive values decide what is left out.
-    Assumes: one record for each person; scales, columns and their types, hierarchies and orders that do not depend on
-    the table. An empty table is refused before anything else, and so is one that its schema does not describe.
-    Does not protect against: several releases of the same people, for which epsilon and delta add up; or what holds
-    of everybody (that all the rows of a cell have one value is told, and so it should be).
+    Assumes: one record for each person; and that the scales, the columns and the order they are in, their declared
+    types, hierarchies and orders and the marks for missing values do not depend on the table, nor does the kind of
+    file it is in (a column of small floats, or of text, may round or spell a value in its own way). Types are never
+    guessed: every column needs one, or an order or a hierarchy, which make it text. Numbers are floats, whole or not,
+    so that ``[18, 30]`` and ``[30, 65]`` share an end (30 is in the second); whole numbers beyond 2**53 are rounded.
+    Moments are in UTC, without a zone. An empty table is refused, and so is one that cannot be read as declared: that
+    it was is not hidden.
+    Does not protect against: several releases of the same people, for which epsilon and delta add up; or what holds of
+    everybody (that all the rows of a cell have one value is told, and so it should be).
     Source: Li, Qardaji, Su 2012; thesis 000, sections 2.7.2 and 3.8.2.
     """
 
@@ -90,6 +95,16 @@ class SafeGrid(Grouper):
         """Return the form with these scales."""
         return registry.find("recoders", self.recode)(self.scales)
 
+    def reading(self, schema: Schema) -> Schema:
+        """Return the schema with columns whose stored type depends on no record; what is not declared is left."""
+        columns = [
+            replace(column, type=column.type or Type.TEXT, steady=True)
+            if column.role in (Role.QUASI, Role.SENSITIVE) and _declared(column)
+            else column
+            for column in schema.columns
+        ]
+        return Schema.of(columns, schema.null_values)
+
     def check_schema(self, schema: Schema) -> None:
         """Refuse columns that cannot be part of a cell, and scales that fit no column."""
         unknown = [name for name in self.scales if name not in schema.quasi]
@@ -112,6 +127,15 @@ class SafeGrid(Grouper):
                 column=binned[0],
                 hint="Take bins out, or declare the column as quasi and give it a scale.",
             )
+        for column in (schema[name] for name in (*schema.quasi, *schema.sensitive)):
+            if not _declared(column):
+                likely = _likely(self.scales.get(column.name))
+                raise ConfigError(
+                    f"safe-grid: column {column.name!r} needs a type: guessed from the table, it would tell of records",
+                    column=column.name,
+                    hint=f'{toml_key(column.name)} = {{ role = "{column.role.value}", type = "{likely}" }}, or another '
+                    f"of {', '.join(Type)}.",
+                )
         for column in (schema[name] for name in schema.quasi):
             scale = self.scales.get(column.name)
             if column.taxonomy is not None:
@@ -157,3 +181,14 @@ class SafeGrid(Grouper):
     ) -> Partition:
         """Refuse: the cells of a fixed grid are not made finer by what is in them."""
         raise ConfigError("the method 'safe-grid' refines nothing", hint="Use the method 'mondrian'.")
+
+
+def _declared(column: Column) -> bool:
+    """Return whether nothing about the type of a column is left to the table."""
+    return column.type is not None or column.order is not None or column.taxonomy is not None
+
+
+def _likely(scale: Any) -> Type:
+    """Return the type that a column with this scale would have."""
+    cut = scale[0] if isinstance(scale, list) else None
+    return Type.NUMBER if isinstance(cut, int | float) else Type.DATE if isinstance(cut, str) else Type.TEXT

@@ -64,7 +64,8 @@ class StackDeal(Grouper):
     curve through the combinations: each group has its share of every neighbourhood, but neither bound holds for one
     attribute alone.
 
-    ``weight`` is that of privacy loss against information loss where the guarantee says ``k = "auto"``.
+    ``weight`` is that of privacy loss against information loss where the guarantee says ``k = "auto"``: 0.5 if none is
+    given. Where k is given, a weight would do nothing, and is refused.
 
     Guarantee: every group satisfies the model, with the two properties above before anything is suppressed; the t that
     is reached in each sensitive attribute is measured and published.
@@ -79,15 +80,18 @@ class StackDeal(Grouper):
     measures_closeness: ClassVar[bool] = True
     chooses_k: ClassVar[bool] = True
     deal: Deal = "local"
-    weight: float = 0.5
+    weight: float | None = None
     recode: str = "boxes"
 
     def __post_init__(self) -> None:
         self.check_recode()
         if self.deal not in get_args(Deal):
             raise ConfigError(f"stack-deal: unknown deal {self.deal!r}", hint=f"Known: {', '.join(get_args(Deal))}.")
-        if not 0 <= exact_number("weight", self.weight) <= 1:
-            raise ConfigError(f"weight must be a number from 0 to 1, not {self.weight!r}")
+        if self.weight is not None and not 0 <= exact_number("weight", self.weight) <= 1:
+            raise ConfigError(
+                f"weight must be a number from 0 to 1, not {self.weight!r}",
+                hint="Near 1 privacy loss counts, near 0 information loss; weight = 0.5 lets both count the same.",
+            )
 
     @classmethod
     def examples(cls) -> tuple[StackDeal, ...]:
@@ -96,7 +100,8 @@ class StackDeal(Grouper):
 
     def parameters(self) -> dict[str, Any]:
         """Return the parameters under their config names."""
-        return {"deal": self.deal, "weight": self.weight, "recode": self.recode}
+        weight = {} if self.weight is None else {"weight": self.weight}
+        return {"deal": self.deal, **weight, "recode": self.recode}
 
     def check_schema(self, schema: Schema) -> None:
         """Refuse a table without a sensitive column: there is nothing to deal."""

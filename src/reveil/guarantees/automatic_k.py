@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from reveil.statistics import CodeArray, Partition
 
 AUTO: Final = "auto"
+WEIGHT: Final = 0.5  # of privacy loss, if the method says nothing
 LEAST = 2  # one record alone is no group to hide in
 ASSUMES = "k was chosen for this table, looking at its values, so that privacy loss and information loss are balanced."
 
@@ -52,7 +53,7 @@ def grid(records: int) -> list[int]:
 
 def choose_k(codes: Codes, model: Model, method: Grouper, rng: np.random.Generator) -> tuple[int, dict[str, Any]]:
     """Return the best k, and the curve for the owner: ``k``, ``t``, ``information_loss``, ``cost``, ``holds``."""
-    weight, best = float(method.weight), np.inf
+    weight, best = WEIGHT if method.weight is None else float(method.weight), np.inf
     chosen = codes.n
     curve: dict[str, list[Any]] = {key: [] for key in ("k", "t", "information_loss", "cost", "holds")}
     for k in grid(codes.n):

@@ -41,7 +41,8 @@ class Memory:
     ``sets`` are signatures, and the person of record ``block_records[i]`` was in the signature ``block_sets[i]``.
     ``lasting`` has the codes that last of each quasi and sensitive column, and ``book`` are the ledgers. ``whole`` is
     the snapshot with all its columns, its records in the same order, where only some are published. ``layout`` is what
-    the method kept of how it divided the space, None before it did.
+    the method kept of how it divided the space, None before it did; ``part``: only some columns or records of the table
+    are published.
     """
 
     release: int
@@ -59,6 +60,7 @@ class Memory:
     lasting: Mapping[str, CodeArray] = field(repr=False)
     whole: Snapshot | None = field(default=None, repr=False)
     layout: Mapping[str, Any] | None = field(default=None, repr=False)
+    part: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,10 @@ class Guarantee(ABC):
     @abstractmethod
     def model_for(self, schema: Schema) -> Model:
         """Return the model that every group of every release of this guarantee satisfies."""
+
+    def for_release(self, manifest: Mapping[str, Any]) -> Guarantee:  # noqa: ARG002
+        """Return the guarantee with the settings that a release was left to choose, as its manifest promises them."""
+        return self
 
     @abstractmethod
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:

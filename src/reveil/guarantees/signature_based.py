@@ -258,7 +258,7 @@ def space_of(codes: Codes, keys: KeyArray | None = None) -> Space:
 def _keys(method: BangA, codes: Codes, memory: Memory) -> tuple[KeyArray, dict[str, Any]]:
     """Return the key of each record in the space of a BANG file, and its scales, which last from release to release."""
     made = {"kind": method.name, **method.parameters()}
-    scales, layout = lasting_scales(made, codes, method.scales, memory.layout)
+    scales, layout = lasting_scales(made, codes, method.scales, memory.layout, part=memory.part)
     return interleaved(scales.cells(codes), scales.bits), layout
 
 

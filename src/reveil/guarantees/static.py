@@ -132,7 +132,7 @@ class Static(Guarantee):
             raise ConfigError(
                 f"the method {method.name!r} cannot choose k", hint=f'k = "auto" needs the method {" or ".join(able)}.'
             )
-        check_plan(method, self.model)
+        check_plan(method, self.model, auto=self.k == AUTO)
         method.check_schema(schema)
         method.recoder().check(self.model)
         _check_sample(method, self.model, self.suppress)
@@ -142,16 +142,19 @@ class Static(Guarantee):
         self.model.check(schema)
         return self.model
 
+    def for_release(self, manifest: Mapping[str, Any]) -> Static:
+        """Return these settings with the k that a manifest promises, where it was chosen; or refuse that k."""
+        if self.k != AUTO:
+            return self
+        chosen = manifest["guarantee"].get("k")
+        if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < LEAST:
+            raise other_promise()
+        return replace(self, k=chosen)
+
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for."""
         if self.k == AUTO:
-            chosen = manifest["guarantee"].get("k")
-            if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < LEAST:
-                raise other_promise()
-            reached = manifest["achieved"].get("k")
-            if not isinstance(reached, int) or reached < chosen:
-                raise VerificationError("the manifest claims a smaller k than it promises")
-            replace(self, k=chosen).check_promise(manifest, schema, records)
+            self.for_release(manifest).check_promise(manifest, schema, records)
             return
         asked = {"kind": self.kind, **self.model.parameters(), **_bins(schema)}
         told = manifest["guarantee"]
@@ -219,7 +222,8 @@ class Static(Guarantee):
         layout = None
         if memory is not None:
             # Where a release is one of several, a method may keep its divisions, so that boxes can be compared.
-            method, codes, layout = method.lasting(encode(snapshot) if codes is None else codes, memory.layout)
+            codes = encode(snapshot) if codes is None else codes
+            method, codes, layout = method.lasting(codes, memory.layout, part=memory.part)
         prepared = prepare_static(
             snapshot,
             model,
@@ -230,6 +234,7 @@ class Static(Guarantee):
             number=number,
             codes=codes,
             part=whole is not None,
+            auto=auto is not None,
         )
         prepared = replace(prepared, layout=layout)
         if auto is None:
@@ -249,12 +254,17 @@ def prepare_static(
     number: int = 1,
     codes: Codes | None = None,
     part: bool = False,
+    auto: bool = False,
 ) -> Prepared:
-    """Prepare one release under any model; ``part``: of some columns of a table whose schema was checked."""
+    """Prepare one release under any model; ``part``: of some columns of a checked table; ``auto``: k was chosen."""
     model.check(snapshot.schema)
-    check_plan(method, model)
+    check_plan(method, model, auto=auto)
     if not part:
         method.check_schema(snapshot.schema)
+    if method.reading(snapshot.schema) != snapshot.schema:
+        raise ConfigError(
+            f"the table was not read as the method {method.name!r} needs it", hint="Read it with method.reading(schema)."
+        )
     recoder: Recoder = method.recoder()
     recoder.check(model)
     sampling = _check_sample(method, model, suppress)

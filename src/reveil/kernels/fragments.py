@@ -34,7 +34,8 @@ def survey(rows, weights, starts, ends, nodes, heights, scales, now, cut, after)
     Rows up to ``cut`` (by the place on that axis) are one part, the others the other; -1 where there is one place
     only. ``after[f, j, i]`` is what attribute i is spread in both parts together. ``nodes[i, :heights[i]]`` are the
     levels of attribute i (``heights`` 0: in a row). Between equal cuts the other attributes decide, each divided by
-    its ``scales``; then the first wins.
+    its ``scales``; then the most even cut wins, without which values that are equally far would be cut off one by one;
+    then the first.
     """
     axes = rows.shape[1]
     for f in range(starts.shape[0]):
@@ -59,7 +60,7 @@ def survey(rows, weights, starts, ends, nodes, heights, scales, now, cut, after)
                 now[f, i] = spread(weight[0], total[0, i], lo[0, i], hi[0, i], nodes[i, : heights[i]])
             before = np.int64(0)
             sums, least, most = np.zeros(axes, np.int64), np.zeros(axes, np.int64), np.zeros(axes, np.int64)
-            best_own, best_rest = np.int64(-1), 0.0
+            best_own, best_rest, best_off = np.int64(-1), 0.0, np.int64(0)
             for p in range(size - 1):
                 row = order[p]
                 before += weights[row]
@@ -78,8 +79,13 @@ def survey(rows, weights, starts, ends, nodes, heights, scales, now, cut, after)
                     )
                     if i != j:
                         rest += both[i] / scales[i]
-                if best_own < 0 or both[j] < best_own or (both[j] == best_own and rest < best_rest):
-                    best_own, best_rest = both[j], rest
+                off = abs(2 * before - weight[0])
+                if best_own >= 0 and both[j] == best_own:
+                    better = rest < best_rest or (rest == best_rest and off < best_off)
+                else:
+                    better = best_own < 0 or both[j] < best_own
+                if better:
+                    best_own, best_rest, best_off = both[j], rest, off
                     cut[f, j] = rows[row, j]
                     after[f, j] = both
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from reveil.schema import Role
+
 if TYPE_CHECKING:
     from reveil.release import Release
     from reveil.snapshot import Snapshot
@@ -48,7 +50,8 @@ def _seen(snapshot: Snapshot, release: Release, placement: Any) -> pl.DataFrame 
     person = snapshot.schema.person
     if person is None or placement is None:
         return None
-    values = [name for name in snapshot.frame.columns if name != person]
+    # Identifiers are not published: a name that was mended, or a serial number, changes nothing here.
+    values = snapshot.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
     known = snapshot.frame.select(pl.col(person).cast(pl.String).alias(PERSON), pl.col(values).cast(pl.String))
     where = placement.select(pl.col("person").cast(pl.String).alias(PERSON), pl.col("row").cast(pl.Int64).alias(ROW))
     met = known.join(where.unique(PERSON, keep="first", maintain_order=True), on=PERSON, how="inner")

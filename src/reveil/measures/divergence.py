@@ -111,7 +111,7 @@ def box_weights(columns: Sequence[PublishedColumn], points: CodeArray, weights: 
     # Boxes near each other in all attributes alike, whatever the number of codes, belong under one node.
     scale = np.array([FINENESS // (column.attribute.null_code + 1) for column in columns])
     middles = (low + high)[:, filled] * scale[:, None]
-    order, start, end, child, _, _ = ranges.build(np.ascontiguousarray(middles.T, np.int32))
+    _, order, start, end, child, _, _ = ranges.build(np.ascontiguousarray(middles.T, np.int32))
     chosen = filled[order]
     boxes = np.ascontiguousarray(np.concatenate([low, high])[:, chosen].T, np.int32)
     tree = (start, end, child, densities.hulls(start, end, boxes))

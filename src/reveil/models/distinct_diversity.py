@@ -20,13 +20,13 @@ class DistinctDiversity(ValueModel):
     *Guarantee*: someone who finds a person's group, and can rule out fewer than l - 1 of its values, still does not
     know the person's value. A missing value counts as a value.
 
-    *Assumes*: one record for each person; values that differ are different things to learn (``flu`` and
-    ``influenza`` are two values here).
+    *Assumes*: one record for each person; values that differ are different things to learn (two
+    spellings of one thing are two values here).
 
-    *Does not protect against*: likely guesses. A group of 99 times ``hiv`` and once ``flu`` has two values; ask for
-    frequency or entropy diversity. Nor against values that are different but alike (three kinds of cancer), which
-    is what t-closeness is for. With several sensitive attributes each is judged alone: who knows one sensitive value
-    of a person looks only at the records that have it, and these may agree in the other attributes.
+    *Does not protect against*: likely guesses. A group in which 99 records agree and one does not has two values;
+    ask for frequency or entropy diversity. Nor against values that are different but alike (three kinds of one
+    illness), which is what t-closeness is for. With several sensitive attributes each is judged alone: who knows
+    one sensitive value of a person looks only at the records that have it, and these may agree in the others.
 
     *Closure*: monotone: adding records removes no value. Union-closed: a union is a superset of both. (Of groups
     that are not empty: the empty group is valid and its supersets need not be.)

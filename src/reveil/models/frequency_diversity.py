@@ -24,9 +24,10 @@ class FrequencyDiversity(RealDiversity):
     *Assumes*: one record for each person; the adversary has no reason to hold one assignment of the group's values
     to its persons for likelier than another, and does not reason about why the group was made as it was.
 
-    *Does not protect against*: knowledge that rules values out (men have no ovarian cancer), which raises the chance
-    of the others. Values that are different but alike. With several sensitive attributes each is judged alone: who
-    knows one sensitive value of a person looks only at the records that have it, and these may agree in the others.
+    *Does not protect against*: knowledge that rules values out (an illness that one sex cannot have), which raises
+    the chance of the others. Values that are different but alike. With several sensitive attributes each is judged
+    alone: who knows one sensitive value of a person looks only at the records that have it, and these may agree in
+    the others.
 
     *Closure*: union-closed: a value that has at most |A|/l records of A and at most |B|/l of B has at most
     (|A| + |B|)/l of their disjoint union. Not monotone: for l = 2 the group {a, b} is valid and {a, a, b} is not.

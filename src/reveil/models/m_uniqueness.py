@@ -26,8 +26,9 @@ class MUniqueness(ValueModel):
     boxes are not one group here; all rows of a group in a table with the values have the same box.
 
     *Does not protect against*: several releases held side by side, if nothing else is kept. Values that are different
-    but alike (three kinds of cancer). An adversary who knows the algorithm, where it looked at values. With several
-    sensitive attributes each is judged alone: who knows one sensitive value of a person has found their record.
+    but alike (three kinds of one illness). An adversary who knows the algorithm, where it looked at values. With
+    several sensitive attributes each is judged alone: who knows one sensitive value of a person has found their
+    record.
 
     *Closure*: none. Not monotone: {a, b} is valid for m = 2, {a, a, b} is not. Not union-closed: {a, b} and {a, c}
     are valid, their union has a twice.

@@ -71,8 +71,13 @@ def _span_cells(attribute: Attribute, lo: CodeArray, hi: CodeArray, null: BoolAr
         return _merged(
             Cells(Form.LABEL, label_cells(labels, missing, exact=exact).alias(attribute.name), index.astype(np.int32))
         )
-    members = [np.arange(a, b + 1) for a, b in zip(low, high, strict=True)]
-    return _lists(attribute, members, null[first], index.astype(np.int32))
+    # All codes from the lowest to the highest, and the one of null behind them where it is there.
+    lowest, many = np.where(alone, 0, low).astype(np.int64), np.where(alone, 0, high - low + 1).astype(np.int64)
+    sizes = many + null[first]
+    starts = np.cumsum(sizes) - sizes
+    inside = np.arange(int(sizes.sum())) - np.repeat(starts, sizes)
+    flat = np.where(inside < np.repeat(many, sizes), np.repeat(lowest, sizes) + inside, attribute.null_code)
+    return _lists(attribute, flat, sizes, index.astype(np.int32))
 
 
 def _set_cells(
@@ -83,19 +88,20 @@ def _set_cells(
     lists = pl.DataFrame({"group": seen.groups, "code": seen.codes}).group_by("group", maintain_order=True).agg("code")
     distinct = lists.select("code").unique(maintain_order=True).with_row_index("place")
     index = lists.join(distinct, on="code", how="left", maintain_order="left")["place"].to_numpy().astype(np.int32)
-    members = [np.asarray(codes_of) for codes_of in distinct["code"].to_list()]
-    null = np.array([m[-1] == attribute.null_code for m in members], np.bool_)
-    return _lists(attribute, [m[m < attribute.null_code] for m in members], null, index)
+    sizes = distinct["code"].list.len().to_numpy().astype(np.int64)
+    return _lists(attribute, distinct["code"].explode().to_numpy(), sizes, index)
 
 
-def _lists(attribute: Attribute, members: list[npt.NDArray[np.integer]], null: BoolArray, index: CodeArray) -> Cells:
-    """Build list cells from codes: sorted by name for sets, in the declared order else, a null last."""
-    domain = attribute.domain.to_list()
-    lists: list[list[str | None]] = []
-    for codes, missing in zip(members, null, strict=True):
-        names = [domain[code] for code in codes]
-        lists.append([*(sorted(names) if attribute.kind is Kind.SET else names), *([None] if missing else [])])
-    return Cells(Form.SET, pl.Series(attribute.name, lists, dtype=pl.List(pl.String)), index)
+def _lists(
+    attribute: Attribute, codes: npt.NDArray[np.integer], sizes: npt.NDArray[np.int64], index: CodeArray
+) -> Cells:
+    """Build list cells from codes, one list after the other: sorted by name for sets, else in order, a null last."""
+    texts = pl.concat([attribute.domain.cast(pl.String), pl.Series(attribute.name, [None], dtype=pl.String)])
+    flat = pl.DataFrame({"place": np.repeat(np.arange(len(sizes)), sizes), "text": texts.gather(codes)})
+    cells = flat.group_by("place", maintain_order=True).agg("text")["text"].alias(attribute.name)
+    if attribute.kind is Kind.SET:
+        cells = cells.list.sort(nulls_last=True)
+    return Cells(Form.SET, cells, index)
 
 
 def _merged(cells: Cells) -> Cells:

@@ -30,19 +30,33 @@ def risk(marks: Marks) -> Part:
     if found is None:
         words = paragraph("Not measured: the attacks need to know whom to look for.")
         return key, title, words + paragraph(HOW_TO, "quiet")
-    right = f" ({marks.value('risk.certain_and_right')} of these are right)"
-    words = (
-        f"<p>The attacks know {escape(KNOWS.get(found['known'], found['known']))}. They were made on the first release "
-        f"alone, on the first few, and on all {marks.value('risk.releases')} together; {marks.value('risk.persons')} "
-        f"people were looked for. The values of {marks.value('risk.certain')} can be read off with certainty"
-        f"{'' if found['certain_and_right'] is None else right}; those of {marks.value('risk.above_half')} can be "
-        "guessed with more than one half.</p>"
+    many, of = found["releases"], marks.content["series"]["releases"]
+    steps = {1: "", 2: ": on the first alone, and on both together"}.get(
+        many, ": on the first alone, on the first few, and on all together"
     )
+    words = (
+        f"<p>The attacks know {escape(KNOWS.get(found['known'], found['known']))}. They were made on "
+        f"{marks.value('risk.releases')} of {marks.value('series.releases')} releases{steps}. They looked for "
+        f"{marks.value('risk.persons')} people. {_certain(marks)} The values of {marks.value('risk.above_half')} can "
+        "be guessed with more than one half.</p>"
+    )
+    if many < of:
+        words += paragraph("Whoever holds the other releases, too, may know more.")
     parts = [
         _attacked(marks, f"risk.columns.{place}", own, found["bound"], many=len(found["columns"]) > 1)
         for place, own in enumerate(found["columns"])
     ]
     return key, title, words + "".join(parts)
+
+
+def _certain(marks: Marks) -> str:
+    """Say whose values are certain."""
+    found = marks.content["risk"]
+    if not found["certain"]:
+        return f"The values of {marks.value('risk.certain')} can be read off with certainty."
+    right = f", and {marks.value('risk.certain_and_right')} of these are right"
+    unknown = found["certain_and_right"] is None
+    return f"The values of {marks.value('risk.certain')} can be read off with certainty{'' if unknown else right}."
 
 
 def _attacked(marks: Marks, path: str, own: dict[str, Any], bound: float | None, *, many: bool) -> str:
@@ -98,6 +112,9 @@ def _attacks(marks: Marks, path: str, attacks: list[dict[str, Any]], last: int) 
 
 def groups(marks: Marks) -> Part | None:
     """Show how large the groups are."""
+    if not marks.content["guarantee"]["grouped"]:
+        words = "Every row has ranges of its own under this guarantee, and there are no groups."
+        return "groups", "How large the groups are", paragraph(words)
     sized = [n for n, own in enumerate(marks.content["releases"]) if own["group_sizes"]]
     if not sized:
         return None
@@ -112,7 +129,24 @@ def groups(marks: Marks) -> Part | None:
     bars = [Column("from", "from"), Column("to", "to"), Column("groups", "groups")]
     full = marks.table(title, bars, [f"releases.{last}.group_sizes.{n}" for n in range(len(sizes))])
     inside = figure(f"How many rows the groups of release {marks.labels[last]} have.", picture)
-    return "groups", "How large the groups are", inside + folded("The numbers of this chart", full) + table
+    inside += folded("The numbers of this chart", full) + table + _unlike(marks)
+    return "groups", "How large the groups are", inside
+
+
+def _unlike(marks: Marks) -> str:
+    """Show how far the values of a group are from those of the whole table, where that was measured."""
+    found = [
+        f"releases.{n}.privacy_loss.{place}"
+        for n, own in enumerate(marks.content["releases"])
+        for place in range(len(own["privacy_loss"] or ()))
+    ]
+    columns = [
+        Column("release", "release"),
+        Column("column", "name", "text"),
+        Column("largest distance", "t", "number"),
+    ]
+    caption = "How far a group's values are from the whole table's at most: t, which only t-closeness bounds"
+    return marks.table(caption, columns, found) if found else ""
 
 
 def _span(own: dict[str, Any]) -> str:
@@ -126,7 +160,7 @@ def utility(marks: Marks) -> Part | None:
         return "utility", "What is left of the table", paragraph("Not measured.") + paragraph(HOW_TO, "quiet")
     names = list(dict.fromkeys(column["name"] for own in releases for column in own["columns"]))
     by_column = {name: [_width(own, name) for own in releases] for name in names[:SIX]}
-    places = list(range(1, len(releases) + 1))
+    places = marks.numbers
     parts = [
         paragraph(
             "A published cell stands for a range of values. How wide it is on average, as a share of all the values of "
@@ -138,6 +172,8 @@ def utility(marks: Marks) -> Part | None:
         ),
     ]
     columns = [Column("release", "release"), Column("mean width", "gcp", "share")]
+    if any(own["em_mean"] is not None for own in releases):
+        columns.append(Column("bits that a cell leaves open", "em_mean", "number"))
     if any(own["query_error"] for own in releases):
         parts.append(_queries(marks, places))
     parts.append(marks.table("The mean width of a cell, over all columns", columns, marks.rows))
@@ -177,7 +213,7 @@ def comparing(marks: Marks) -> Part | None:
     pairs, trend = marks.content["comparing"], marks.content["trend"]
     if not pairs:
         return None
-    places = list(range(2, len(pairs) + 2))
+    places = [own["to"] for own in pairs]
     lines = {"the same boxes": [own["comparability"] for own in pairs]}
     if any(own["churn"] is not None for own in pairs):
         lines["unchanged people in another box"] = [own["churn"] for own in pairs]
@@ -200,9 +236,12 @@ def comparing(marks: Marks) -> Part | None:
     columns += [Column("unchanged people", "unchanged"), Column("of these in another box", "churn", "share")]
     rows = [f"comparing.{n}" for n in range(len(pairs))]
     parts.append(marks.table("Releases beside the ones before them", columns, rows))
-    if trend is None or all(own["churn"] is None for own in pairs):
-        words = "Trends and who changed boxes need the snapshots and, for the latter, a vault that keeps who was where."
-        parts.append(paragraph(words, "quiet"))
+    lacking = []
+    if trend is None:
+        lacking.append("Trends need the snapshots of two releases or more that are of the same part of the table.")
+    if any(own["churn"] is None for own in pairs):
+        lacking.append("Who is in another box needs the snapshots, and a vault that keeps who was where.")
+    parts += [paragraph(words, "quiet") for words in lacking]
     return "comparing", "How releases compare", "".join(parts)
 
 

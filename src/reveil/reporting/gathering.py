@@ -22,8 +22,9 @@ from reveil.measures.base import Subject, Workload
 from reveil.measures.entropy import Entropy
 from reveil.measures.privacy_loss import PrivacyLoss
 from reveil.measures.query_error import QueryError
+from reveil.models.any_group import AnyGroup
 from reveil.reporting.over_time import comparing, risk, trend
-from reveil.reporting.words import GRADES, plain_words, sections
+from reveil.reporting.words import GRADES, plain_limits, plain_words, sections
 from reveil.series.agreement import described
 from reveil.series.lines import line
 from reveil.series.published import silent
@@ -43,10 +44,10 @@ BARS = 24  # of a histogram of sizes, which has one for each size where they are
 
 def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[str, Any]:
     """Return all that the report says, as JSON has it."""
-    notes: list[str] = []
+    notes = _unknown(about)
     releases = []
     for held in about.releases:
-        stage(f"measuring release {_number(held)}")
+        stage(f"measuring release {held.number}")
         releases.append(_release(held, about.schema, notes))
     measured = {
         "risk": risk(about, notes, stage=stage),
@@ -61,7 +62,7 @@ def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[st
         "guarantee": _guarantee(about),
         "releases": releases,
         "missing": [
-            {"release": _number(held), "file": held.name, "why": held.missing}
+            {"release": held.number, "file": held.name, "why": held.missing}
             for held in about.releases
             if held.missing is not None
         ],
@@ -74,10 +75,22 @@ def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[st
     return plain
 
 
-def _number(held: Held) -> int | None:
-    """Return the number of a release in its series; another tool's has none."""
-    number = held.manifest.get("release") if held.row is None else held.row.release
-    return number if isinstance(number, int) else None
+def _unknown(about: Holdings) -> list[str]:
+    """Say which releases the vault does not know, and which snapshots are not those that were published."""
+    strange = [held.number for held in about.releases if held.strange]
+    notes = [
+        f"The snapshot given for release {number} is not the one it was made of: it is attacked, but not measured."
+        for number in strange
+    ]
+    if about.series is None:
+        return notes
+    more = [
+        f"Release {held.number} ({held.name}) is not one that the vault knows: it comes from elsewhere, or the vault "
+        "is an old one (reveil history --check)."
+        for held in about.releases
+        if held.row is None
+    ]
+    return notes + more
 
 
 def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, Any]:
@@ -109,7 +122,9 @@ def _guarantee(about: Holdings) -> dict[str, Any]:
         "claim": last.get("claim"),
         "assumes": list(last.get("assumes") or ()),
         "plain": plain_words(about.guarantee),
+        "plain_limits": plain_limits(about.guarantee),
         "sections": sections(type(about.guarantee)),
+        "grouped": not isinstance(model, AnyGroup),
         "models": [{"name": type(part).__name__, "sections": sections(type(part))} for part in parts],
         "series_wide": about.guarantee.remembers,
     }
@@ -125,7 +140,7 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, Any]:
     sizes = _sizes(held, kept.get("group_sizes"))
     columns = measured.get("columns") or kept.get("columns") or {}
     return {
-        "release": _number(held),
+        "release": held.number,
         "created": manifest.get("created") if row is None else row.created,
         "state": None if row is None else row.state,
         "file": held.name,
@@ -155,18 +170,24 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, Any]:
 
 def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
     """Measure a release against its snapshot, where both are there."""
-    if held.release is None or held.snapshot is None:
+    if held.release is None or held.snapshot is None or held.strange:
         return {}
     try:
         subject = Subject(held.snapshot, held.release, Workload(QUERIES))
         own = aggregates(held.snapshot, held.release)
         found = {key: value for each in MEASURES for key, value in each().of(subject).items()}
-    except ReveilError:
+    except ReveilError as misfit:
+        if held.row is None:
+            raise ConfigError(
+                f"release {held.number} ({held.name}) and its snapshot do not fit: {misfit.message}",
+                hint="Give for each release the snapshot that it was made of, in the same order.",
+            ) from None
         if not held.adopted:
             raise
-        notes.append(f"Release {_number(held)} was made elsewhere, and its cells cannot be measured.")
+        notes.append(f"Release {held.number} was made elsewhere, and its cells cannot be measured.")
         return {}
-    loss = [{"name": name, "t": value} for name, value in (found["privacy_loss"] or {}).items()]
+    losses = found["privacy_loss"] or {}
+    loss = [{"release": held.number, "name": name, "t": value} for name, value in losses.items()]
     error = found["query_error"]
     return {
         **own,
@@ -249,7 +270,7 @@ def _configuration(about: Holdings) -> list[dict[str, Any]]:
 
 def _counted(value: Any) -> Any:
     if isinstance(value, list):
-        return f"({len(value)} values)"
+        return f"({len(value)} value{'' if len(value) == 1 else 's'})"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_counted(own)}" for key, own in value.items())
     return value

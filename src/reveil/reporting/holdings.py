@@ -15,10 +15,12 @@ from reveil.release import Release
 from reveil.series import Series
 from reveil.series.finding import is_release
 from reveil.snapshot import Snapshot, read_snapshot
-from reveil.vault.protocol import ADOPTED
+from reveil.vault.protocol import ABANDONED, ADOPTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from reveil.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
@@ -30,14 +32,21 @@ Given = str | os.PathLike[str] | Release
 
 @dataclass(frozen=True)
 class Held:
-    """One release as the vault knows it, as it lies on disk, and the snapshot it came from; any may be missing."""
+    """One release as the vault knows it, as it lies on disk, and the snapshot it came from; any may be missing.
+
+    ``snapshot`` has the records and columns that were asked for, ``truth`` the same records with all columns: an
+    adversary who knows who is in which release knows this of a part of the table, too. ``strange``: the snapshot is
+    not the one of which the vault knows that the release was made, so that nothing can be measured against it.
+    """
 
     row: ReleaseRow | None
     source: Any = None
     name: str | None = None
+    number: int = 0
     release: Release | None = field(default=None, repr=False)
-    truth: Any = field(default=None, repr=False)
+    truth: pl.DataFrame | None = field(default=None, repr=False)
     snapshot: Snapshot | None = field(default=None, repr=False)
+    strange: bool = False
     missing: str | None = None
 
     @property
@@ -91,8 +100,10 @@ def hold(
             hint="Name the releases: --releases a.csv b.csv. (A config with a vault remembers them by itself.)",
         )
     given = [] if releases is None else list(releases)
+    if len({id(one) if isinstance(one, Release) else Path(one).resolve() for one in given}) < len(given):
+        raise ConfigError("a release is given twice", hint="Name each release once.")
     found = _with_rows(rows, given) if rows else [_given(one) for one in given]
-    held = [_read(one, config.schema) for one in found]
+    held = _numbered([_read(one, config.schema) for one in found])
     if truth:
         held = _with_truth(held, list(truth), given, series, config.schema)
     return Holdings(config.name, config.schema, config.guarantee, config.method, series, tuple(held))
@@ -107,6 +118,15 @@ def _given(source: Given) -> Held:
     return Held(None, path, path.name)
 
 
+def _numbered(held: list[Held]) -> list[Held]:
+    """Number the releases: as their series does where that tells them apart, else by their places here."""
+    known = [own.manifest.get("release") if own.row is None else own.row.release for own in held]
+    numbers = [number for number in known if isinstance(number, int)]
+    if len(set(numbers)) < len(held):
+        numbers = list(range(1, len(held) + 1))
+    return [replace(own, number=number) for own, number in zip(held, numbers, strict=True)]
+
+
 def _with_rows(rows: list[tuple[ReleaseRow, Path | None]], given: list[Given]) -> list[Held]:
     """Return the releases that the vault knows, each with its file, and behind them those that it does not know."""
     files = [_given(one) for one in given]
@@ -114,10 +134,12 @@ def _with_rows(rows: list[tuple[ReleaseRow, Path | None]], given: list[Given]) -
     found = []
     for row, path in rows:
         name = None if row.path is None else Path(row.path).name
-        place = next((n for n in unused if _is(files[n], row)), None)
-        if place is not None:
-            unused.remove(place)
-            found.append(replace(files[place], row=row, name=name or files[place].name))
+        own = [n for n in unused if _is(files[n], row)]
+        if len(own) > 1:
+            raise ConfigError(f"release {row.release} is given twice", hint="Name each release once.")
+        if own:
+            unused.remove(own[0])
+            found.append(replace(files[own[0]], row=row, name=name or files[own[0]].name))
         elif path is not None:
             found.append(Held(row, path, name or path.name))
         else:
@@ -161,19 +183,37 @@ def _with_truth(
     else:
         order = next((some for some in (places, ready) if len(some) == len(truth)), [])
     if not order:
+        abandoned = " Abandoned releases count: they may have left." if any(map(_abandoned, held)) else ""
         raise ConfigError(
             f"{len(held)} releases, of which {len(ready)} are at hand, but {len(truth)} snapshots",
-            hint="Give one snapshot for each release, in the same order.",
+            hint=f"Give one snapshot for each release, in the same order.{abandoned}",
         )
     out = list(held)
     for place, source in zip(order, truth, strict=True):
-        own = held[place]
-        if own.release is None:
-            continue
-        known = series is not None and own.row is not None
-        part = series.part_of(source, own.manifest) if known and series is not None else read_snapshot(source, schema)
-        out[place] = replace(own, truth=source, snapshot=part)
+        if held[place].release is not None:
+            out[place] = _with_snapshot(held[place], source, series, schema, held)
     return out
+
+
+def _with_snapshot(own: Held, source: Any, series: Series | None, schema: Schema, held: Sequence[Held]) -> Held:
+    """Read the snapshot of one release, and see whether it is that of another one."""
+    if series is None or own.row is None:
+        snapshot = read_snapshot(source, schema)
+        return replace(own, truth=snapshot.frame, snapshot=snapshot)
+    job = series.job_of(source, own.row)
+    strange = not job.is_that_of(own.row)
+    others = [other.number for other in held if other.row is not None and job.is_that_of(other.row)]
+    if strange and others:
+        raise ConfigError(
+            f"the snapshot given for release {own.number} is that of release {others[0]}",
+            hint="Give the snapshots in the order of the releases.",
+        )
+    whole = job.snapshot if job.whole is None else job.whole
+    return replace(own, truth=whole.frame, snapshot=job.snapshot, strange=strange)
+
+
+def _abandoned(held: Held) -> bool:
+    return held.row is not None and held.row.state == ABANDONED
 
 
 def _same(held: Held, given: Given) -> bool:

@@ -26,6 +26,8 @@ def display(value: Any, how: str) -> str:
     """
     if value is None:
         return NOTHING
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as in the config
     if how == "count":
         return f"{value:,}"
     if how == "share":
@@ -86,7 +88,7 @@ class Marks:
             f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{''.join(body)}</tbody></table>"
         )
-        return f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0">{inside}</div>'
+        return _scrolling(caption, inside)
 
     @property
     def rows(self) -> list[str]:
@@ -94,9 +96,14 @@ class Marks:
         return [f"releases.{n}" for n in range(len(self.content["releases"]))]
 
     @property
+    def numbers(self) -> list[int]:
+        """The numbers of all releases."""
+        return [own["release"] for own in self.content["releases"]]
+
+    @property
     def labels(self) -> list[str]:
-        """The names of the releases: their numbers, or their places where they have none."""
-        return [str(own["release"] or n) for n, own in enumerate(self.content["releases"], start=1)]
+        """The numbers of all releases as words."""
+        return [str(number) for number in self.numbers]
 
     def values(self, key: str) -> list[Any]:
         """Return one thing of each release."""
@@ -115,10 +122,12 @@ def section(key: str, title: str, *parts: str) -> str:
 
 def figure(caption: str, drawing: str) -> str:
     """Put a chart under what it shows; where it is wider than the screen, it scrolls by itself."""
-    return (
-        f"<figure><figcaption>{escape(caption)}</figcaption>"
-        f'<div class="scroll" role="region" aria-label="Chart: {escape(caption)}" tabindex="0">{drawing}</div></figure>'
-    )
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{_scrolling(f'Chart: {caption}', drawing)}</figure>"
+
+
+def _scrolling(name: str, inside: str) -> str:
+    """Let something wide scroll by itself, with the keyboard, too; a group, for a page of landmarks has none."""
+    return f'<div class="scroll" role="group" aria-label="{escape(name)}" tabindex="0">{inside}</div>'
 
 
 def folded(title: str, inside: str) -> str:

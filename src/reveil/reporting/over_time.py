@@ -47,6 +47,7 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
         "certain_and_right": summary["certain_and_right"],
         "above_bound": summary["above"]["bound"],
         "above_half": summary["above"]["0.5"],
+        "highest_proven": summary["highest_proven"],
         "sentence": found.audit.sentence,
         "columns": [_column(name, steps) for name, steps in found.steps.items()],
     }
@@ -89,7 +90,7 @@ def _column(name: str, steps: list[Step]) -> dict[str, Any]:
 
 def trend(about: Holdings, notes: list[str], queries: int, *, stage: Callable[[str], None]) -> dict[str, Any] | None:
     """Return how wrong trends are that are read off the releases of the same part of the table as the last one."""
-    able = [held for held in about.at_hand if held.snapshot is not None and not held.adopted]
+    able = [held for held in about.at_hand if held.snapshot is not None and not held.adopted and not held.strange]
     if able and able[-1].row is not None:
         request = able[-1].row.request
         able = [held for held in able if held.row is not None and held.row.request == request]
@@ -101,7 +102,7 @@ def trend(about: Holdings, notes: list[str], queries: int, *, stage: Callable[[s
     except ReveilError as error:
         notes.append(f"Trends cannot be measured: {error.message}.")
         return None
-    return None if found is None else {**found, "releases": [_number(held) for held in able]}
+    return None if found is None else {**found, "releases": [held.number for held in able]}
 
 
 def comparing(about: Holdings, *, stage: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -110,12 +111,12 @@ def comparing(about: Holdings, *, stage: Callable[[str], None]) -> list[dict[str
     for before, after in pairwise(about.at_hand):
         if before.release is None or after.release is None:
             continue
-        stage(f"comparing release {_number(before)} with {_number(after)}")
+        stage(f"comparing release {before.number} with {after.number}")
         moved = _churn(about, before, after)
         found.append(
             {
-                "from": _number(before),
-                "to": _number(after),
+                "from": before.number,
+                "to": after.number,
                 "comparability": comparability(before.release, after.release, about.schema),
                 "churn": None if moved is None else moved["share"],
                 "unchanged": None if moved is None else moved["persons"],
@@ -127,6 +128,8 @@ def comparing(about: Holdings, *, stage: Callable[[str], None]) -> list[dict[str
 def _churn(about: Holdings, before: Held, after: Held) -> dict[str, Any] | None:
     """Return the churn between two releases, where the snapshots are given and the vault kept who was where."""
     if before.snapshot is None or after.snapshot is None or before.release is None or after.release is None:
+        return None
+    if before.strange or after.strange:
         return None
     places = _places(about, before), _places(about, after)
     if places[0] is None or places[1] is None:
@@ -141,8 +144,3 @@ def _places(about: Holdings, held: Held) -> Any:
         return about.series.placements(held.row.release, held.snapshot.frame)
     except ReveilError:  # no archive is kept of this release
         return None
-
-
-def _number(held: Held) -> int | None:
-    number = held.manifest.get("release") if held.row is None else held.row.release
-    return number if isinstance(number, int) else None

@@ -88,10 +88,7 @@ def _glance(marks: Marks) -> Part:
     if content["guarantee"]["bound"] is not None:
         cards.append(marks.card("the bound: no value may be believed by more", "guarantee.bound", "number"))
     if content["risk"] is not None:
-        step = len(content["risk"]["columns"][0]["steps"]) - 1
-        cards.append(
-            marks.card("the highest belief that is proven", f"risk.columns.0.steps.{step}.highest_proven", "number")
-        )
+        cards.append(marks.card("the highest belief that is proven", "risk.highest_proven", "number"))
     return "glance", "At a glance", f'<dl class="cards">{"".join(cards)}</dl>{_verdict(marks)}'
 
 
@@ -104,6 +101,9 @@ def _verdict(marks: Marks) -> str:
         kind, word = "bad", "Broken: the attacks found more than this series promises."
     elif risk["bound"] is None:
         kind, word = "", "No bound is promised for the releases together."
+    elif risk["releases"] < marks.content["series"]["releases"]:
+        # Green is for the whole series: what was not attacked may tell more.
+        kind, word = "", "No attack found more than this series promises, but not all releases could be attacked."
     else:
         kind, word = "good", "Held: no attack found more than this series promises."
     return f'<div class="word {kind}"><p><strong>{word}</strong></p>{paragraph(risk["sentence"])}</div>'
@@ -139,7 +139,9 @@ def _promise(marks: Marks) -> Part:
         parts.append(f"<blockquote>{escape(own['claim'])}</blockquote>")
     if own["grade_means"] is not None:
         parts.append(paragraph(own["grade_means"], "quiet"))
-    if own["sections"].get("does_not_protect"):
+    if own["plain_limits"]:
+        parts.append("<h3>What it does not protect against</h3>" + listed(own["plain_limits"]))
+    elif own["sections"].get("does_not_protect"):  # a guarantee from elsewhere
         parts.append(
             "<h3>What it does not protect against</h3>" + paragraph(_sentence(own["sections"]["does_not_protect"]))
         )
@@ -147,7 +149,9 @@ def _promise(marks: Marks) -> Part:
         parts.append("<h3>What it assumes</h3>" + listed(own["assumes"]))
     parts.append(folded(f"In the papers' words: {own['kind']}", _in_full(own["sections"])))
     parts += [
-        folded(f"The model of each group: {model['name']}", _in_full(model["sections"])) for model in own["models"]
+        folded(f"The model of each group: {model['name']}", _in_full(model["sections"]))
+        for model in own["models"]
+        if own["grouped"]
     ]
     return "promise", "What is promised", "".join(parts)
 

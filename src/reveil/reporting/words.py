@@ -72,6 +72,12 @@ def plain_words(guarantee: Guarantee) -> list[str]:
     return [text.format(bound=share, part=part) for text in told]
 
 
+def plain_limits(guarantee: Guarantee) -> list[str]:
+    """Return what a guarantee does not protect against, in plain words; nothing for one that is not known here."""
+    own = _LIMITS.get(guarantee.kind)
+    return [] if own is None else [*own, *_NOBODYS]
+
+
 def _part(settings: dict[str, Any]) -> str:
     """Say what every group must have."""
     said = []
@@ -145,3 +151,34 @@ _PLAIN: dict[str, tuple[str, str]] = {
         ),
     ),
 }
+_EVER = (
+    "The question whether somebody ever had a value: each change that is known of adds to the answer. Where that is "
+    "the question, the global guarantee is for it."
+)
+_RETURN = "Somebody who was erased without a tombstone and comes back: for them the bound starts again."
+_LIMITS: dict[str, tuple[str, ...]] = {
+    "static": ("Comparing releases: two files about the same people are not bounded by anything.",),
+    "m-invariance": ("Returns, and changes of a value.", _EVER),
+    "tau-safety": (_EVER, _RETURN),
+    "refinement": (
+        "Somebody who knows from elsewhere whose value changed, or, where counterfeits are added, who left.",
+        _EVER,
+    ),
+    "global": ("Somebody who knows that a value did not change.", _RETURN),
+    "worlds": (
+        (
+            "Somebody who knows the value of a person in the table: it can single out one of the stories, and with it "
+            "the values of others."
+        ),
+    ),
+}
+_NOBODYS = (
+    (
+        "What is known beforehand: where a value is likelier for somebody than for others, whoever knows that believes "
+        "it more strongly than any bound says."
+    ),
+    "Related people, who share what they have: people are taken one by one.",
+    "What others publish about the same people.",
+    "Being in the table: that somebody is in it can often be recognised. What is hidden is what they have.",
+    "Columns that others know of somebody and that the config does not call quasi.",
+)

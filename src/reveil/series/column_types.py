@@ -30,12 +30,13 @@ def with_known_types(schema: Schema, known: Mapping[str, str]) -> Schema:
 def settled(snapshot: Snapshot, known: Mapping[str, str]) -> Snapshot:
     """Return the snapshot with columns as they were stored before, where that loses nothing.
 
-    Whole numbers may become fractions in a quasi column; a sensitive column stays what it was.
+    Whole numbers may become fractions in a quasi column; a sensitive column stays what it was. A steady column is not
+    touched: what its cells are must not decide how they are stored.
     """
     changed = []
     for name in snapshot.schema.names(Role.QUASI, Role.SENSITIVE):
         dtype = snapshot.frame.schema[name]
-        if name not in known or dtype_name(dtype) == known[name]:
+        if name not in known or dtype_name(dtype) == known[name] or snapshot.schema[name].steady:
             continue
         before, column = dtype_named(known[name]), snapshot.frame[name]
         cast = column.cast(before, strict=False)

@@ -66,7 +66,8 @@ class Series:
         archive: bool = True,
         files: tuple[Path, ...] = (),
     ) -> None:
-        self.vault, self.schema, self.guarantee, self.method = vault, schema, guarantee, method
+        self.vault, self.guarantee, self.method = vault, guarantee, method
+        self.schema = schema if method is None else method.reading(schema)
         self.name, self.seed, self.archive, self.files = name, seed, archive, files
 
     def __repr__(self) -> str:
@@ -333,6 +334,12 @@ class Series:
         with self._opened() as vault:
             any_columns = self.guarantee.any_columns
             return read_part(vault, self.schema, frame, manifest, known=known, any_columns=any_columns, table=table)
+
+    def job_of(self, frame: Any, row: ReleaseRow) -> Job:
+        """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it."""
+        with self._opened() as vault:
+            columns, where = row.request.get("columns"), row.request.get("where")
+            return read_job(vault, self.schema, frame, columns, where, any_columns=self.guarantee.any_columns)
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""

@@ -107,7 +107,8 @@ class Telling:
         types = types_of(snapshot, known_types) if follows else {}
         book = VaultBook(vault, recall, lasting, (*known_types, *types))
         memory = _memory(vault, recall, lasting, happened, schema.sensitive if guarantee.remembers else (), book)
-        memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT))
+        part = any(own is not None for own in job.request.values())
+        memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT), part=part)
         return cls(job, recall, lasting, happened, memory, known_types, snapshot)
 
     def change(

@@ -24,7 +24,7 @@ from reveil.snapshot.csv_file import check_path, read_csv
 from reveil.snapshot.frames import from_native
 from reveil.snapshot.parquet_file import read_parquet
 from reveil.snapshot.place import Place
-from reveil.snapshot.types import canonical_text, infer_person, infer_type, nan_to_null, read_as
+from reveil.snapshot.types import canonical_text, infer_person, infer_type, nan_to_null, read_as, read_steadily
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _settle(
         if marked.any():
             series = series.set(marked, None)
     if column.type is not None:
-        typed = read_as(series, column.type)
+        typed = (read_steadily if column.steady else read_as)(series, column.type)
         check_cast(series, typed, column, place)
         series = typed
     elif from_text:

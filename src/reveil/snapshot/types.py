@@ -98,6 +98,29 @@ def read_as(series: pl.Series, wanted: Type) -> pl.Series:
     return pl.Series(series.name, [None] * len(series), dtype=_EMPTY[wanted])
 
 
+def read_steadily(series: pl.Series, wanted: Type) -> pl.Series:
+    """Cast to a declared type in the one form that it is stored in, each cell by itself.
+
+    Numbers are floats, whole or not; moments are in microseconds and in UTC, without a zone. What the other cells are
+    changes nothing, except that moments with a zone and without one are not read in one column.
+
+    >>> read_steadily(pl.Series([7, 12]), Type.NUMBER).to_list()
+    [7.0, 12.0]
+    """
+    if wanted is Type.NUMBER and type_of(series.dtype) is Type.TEXT:
+        # A whole number is read as one first: a float is not written with a plus sign, but it may be.
+        cells = _trim(series)
+        floats = cells.cast(pl.Float64, strict=False).fill_nan(None)
+        return _select(cells.cast(pl.Int128, strict=False).cast(pl.Float64), pl.coalesce("x", floats))
+    typed = read_as(series, wanted)
+    if typed.dtype.is_numeric():
+        return typed.cast(pl.Float64)
+    if isinstance(typed.dtype, pl.Datetime):
+        universal = typed if typed.dtype.time_zone is None else typed.dt.convert_time_zone("UTC")
+        return universal.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+    return typed
+
+
 def nan_to_null(series: pl.Series) -> pl.Series:
     """Make "not a number" a missing value, and minus zero zero: each value has one form."""
     if not series.dtype.is_float():

@@ -34,8 +34,9 @@ def survey(
                 for i, levels in enumerate(nodes)
             ]
             rest = sum(after[i] / scale for i, scale in enumerate(scales) if i != j)
-            choices.append((after[j], rest, cut, after))
-        found.append((min(choices)[2], min(choices)[3]) if choices else (-1, []))
+            off = abs(2 * sum(weights[p] for p in parts[0]) - sum(weights))
+            choices.append((after[j], rest, off, cut, after))
+        found.append(min(choices)[3:] if choices else (-1, []))
     return found
 
 
