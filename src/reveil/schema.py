@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,11 @@ class Column:
                     hint="Bins are for plain numbers.",
                 )
 
+    @property
+    def typed(self) -> bool:
+        """Whether nothing about its type is left to the table: it is declared, or an order or a hierarchy is."""
+        return self.type is not None or self.order is not None or self.taxonomy is not None
+
 
 @dataclass(frozen=True, init=False)
 class Schema:
@@ -154,6 +159,19 @@ class Schema:
         from reveil.config import load_schema
 
         return load_schema(path)
+
+    def steadied(self) -> Schema:
+        """Return the schema with typed quasi and sensitive columns steady; those with an order or hierarchy are text.
+
+        What is published of them then says nothing of a single cell by its type.
+        """
+        columns = [
+            replace(column, type=column.type or Type.TEXT, steady=True)
+            if column.role in (Role.QUASI, Role.SENSITIVE) and column.typed
+            else column
+            for column in self.columns
+        ]
+        return Schema.of(columns, self.null_values)
 
     def _set(self, columns: list[Column], null_values: Iterable[str]) -> None:
         seen: set[str] = set()

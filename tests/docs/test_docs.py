@@ -83,7 +83,8 @@ def grade(method, model):
     """Return the grade that a table of this method and model has, or that the two do not go together."""
     own = registry.find("groupers", method)(**NEEDED.get(method, {}))
     names = [name for name in COLUMNS if method != "safe-grid" or name != "town"]
-    schema = rv.Schema(quasi=[name for name in names if name != "disease"], sensitive="disease")
+    types = {"age": "number", "disease": "text"} if method == "safe-grid" else {}
+    schema = rv.Schema(quasi=[name for name in names if name != "disease"], sensitive="disease", types=types)
     try:
         release = rv.anonymize(people().select(names), schema, model, own, seed=1)
     except rv.ConfigError:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.codes import encode, encode_quasi
 from reveil.grid import checked_scales, grid_column
+from reveil.guarantees.static import prepare_static
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import to_text
 from reveil.recoders.grid import GridRecoder
@@ -108,7 +109,7 @@ class Dice:
         return np.where(self.taken, 0.0, 1.0)
 
 
-SCHEMA = rv.Schema(quasi=["a", "w"], sensitive="s")
+SCHEMA = rv.Schema(quasi=["a", "w"], sensitive="s", types={"a": "number", "w": "text", "s": "text"})
 SCALES = {"a": [0, 5, 10]}
 
 
@@ -119,8 +120,8 @@ def samples(records, k):
     if not records:
         return Counter({((), 0): 1})
     frame = pl.DataFrame(records, schema={"a": pl.Int64, "w": pl.String, "s": pl.String}, orient="row")
-    codes = encode(read_snapshot(frame, SCHEMA))
     method = rv.SafeGrid(beta=0.5, epsilon=1.0, scales=SCALES)
+    codes = encode(read_snapshot(frame, method.reading(SCHEMA)))
     everybody = method.group(codes, rv.KAnonymity(1), Dice([True] * len(records)))
     recoded = GridRecoder(SCALES).recode(codes, everybody)
     written = [recoded.cells[name].text.gather(recoded.cells[name].index).to_list() for name in ("a", "w")]
@@ -188,6 +189,8 @@ def test_exact_values_beside_a_coarser_cell_would_cost_beta():
 
 def cells(values, scale, column="age", **declared):
     schema = rv.Schema(quasi=column, **declared)
+    if isinstance(values[0], int | float):
+        schema = GRID.reading(rv.Schema(quasi=column, types={column: "number"}))
     attribute = encode_quasi(read_snapshot(pl.DataFrame({column: values}), schema).frame[column], schema[column])
     grid = grid_column(attribute, None if scale is None else checked_scales({column: scale})[column])
     found = grid.of_code[attribute.codes]
@@ -197,9 +200,9 @@ def cells(values, scale, column="age", **declared):
 
 def test_cells_are_written_as_the_scales_say():
     assert cells([17, 18, 29, 30, 65, 66, None], [18, 30, 65]) == [
-        "(none)", "[18, 29]", "[18, 29]", "[30, 65]", "[30, 65]", "(none)", None,
+        "(none)", "[18, 30]", "[18, 30]", "[30, 65]", "[30, 65]", "(none)", None,
     ]  # fmt: skip
-    assert cells([18, 30, 31], [17.5, 30.5, 40]) == ["[18, 30]", "[18, 30]", "[31, 40]"]
+    assert cells([18, 30, 31], [17.5, 30.5, 40]) == ["[17.5, 30.5]", "[17.5, 30.5]", "[30.5, 40]"]
     assert cells([0.5, 1.0, 2.0, float("nan")], [0, 1, 2]) == ["[0, 1]", "[1, 2]", "[1, 2]", None]
     days = [date(1949, 12, 31), date(1950, 1, 1), date(1959, 12, 31), date(1960, 1, 1)]
     assert cells(days, [date(1950, 1, 1), "1960-01-01", "1970-01-01"]) == [
@@ -233,7 +236,7 @@ def test_a_cell_depends_on_the_value_and_the_scale_alone(values, others):
         ([1, 2], "1,2", {}, "is none"),
         ([1, 2], [1, [2]], {}, "is none"),
         ([1, 2], [2, 1], {}, "must ascend"),
-        ([1, 2], [1, 1.2, 1.4, 5], {}, "must ascend"),
+        ([1, 2], [1, 1.2, 1.2, 5], {}, "must ascend"),
         ([1, 2], [1, "2"], {}, "not a value of its type"),
         ([1, 2], [0, float("inf")], {}, "finite"),
         ([1, 2], [0, True], {}, "neither a number"),
@@ -258,8 +261,10 @@ FRAME = pl.DataFrame(
         "disease": ["flu" if i % 20 else "hiv" for i in range(600)],
     }
 )
-HOSPITAL = rv.Schema(quasi=["age", "sex"], sensitive="disease")
+TYPES = {"age": "number", "sex": "text", "disease": "text"}
+HOSPITAL = rv.Schema(quasi=["age", "sex"], sensitive="disease", types=TYPES)
 GRID = rv.SafeGrid(beta=0.5, epsilon=1.0, scales={"age": [0, 30, 60, 120]})
+READ = GRID.reading(HOSPITAL)
 
 
 def test_a_release_tells_delta_and_not_how_many_are_left_out():
@@ -274,7 +279,7 @@ def test_a_release_tells_delta_and_not_how_many_are_left_out():
     assert str(FRAME.height) not in json.dumps({k: v for k, v in manifest.items() if k != "created"})
     rows = release.table.group_by(pl.all()).len()
     assert rows["len"].min() >= 20
-    assert set(rows["age"]) <= {"[0, 29]", "[30, 59]", "[60, 120]"}
+    assert set(rows["age"]) <= {"[0, 30]", "[30, 60]", "[60, 120]"}
     assert "hiv" not in set(rows["disease"]), "thirty records of one kind in six cells, half of them taken"
     assert 200 < release.table.height < 400
     assert release.count("age <= 29").upper is None
@@ -287,7 +292,7 @@ def test_nothing_left_is_an_empty_table(tmp_path, suffix):
     release = rv.anonymize(FRAME.head(5), HOSPITAL, rv.KAnonymity(20), GRID, seed=3)
     assert (release.table.height, release.manifest["groups"], release.manifest["achieved"]["k"]) == (0, 0, 0)
     again = rv.Release.read(release.write(tmp_path / f"out.{suffix}"))
-    verify(again, read_snapshot(FRAME.head(5), HOSPITAL), rv.KAnonymity(20))
+    verify(again, read_snapshot(FRAME.head(5), READ), rv.KAnonymity(20))
 
 
 def test_what_the_theorem_does_not_cover_is_refused():
@@ -299,13 +304,67 @@ def test_what_the_theorem_does_not_cover_is_refused():
     refused("k alone", model=rv.TCloseness(0.5))
     refused("does not tell how many", suppress=0.1)
     refused("is plain", rv.Schema(quasi=["age", "sex"], plain="disease"))
+    for name, role, line in (("age", "quasi", "number"), ("sex", "quasi", "text"), ("disease", "sensitive", "text")):
+        some = {own: kind for own, kind in TYPES.items() if own != name}
+        with pytest.raises(rv.ConfigError, match=f"{name!r} needs a type") as undeclared:
+            rv.anonymize(FRAME, rv.Schema(quasi=["age", "sex"], sensitive="disease", types=some), rv.KAnonymity(5), GRID)
+        assert undeclared.value.hint.startswith(f'{name} = {{ role = "{role}", type = "{line}" }}')
+    with pytest.raises(rv.ConfigError, match="not read as the method 'safe-grid' needs"):
+        prepare_static(read_snapshot(FRAME, HOSPITAL), rv.KAnonymity(5), GRID, np.random.default_rng(1))
     numbers = FRAME.with_columns(disease=pl.col("age"))
     refused("has bins", rv.Schema(quasi=["age", "sex"], sensitive="disease", bins={"disease": 3}), frame=numbers)
     refused("not a quasi column", method=rv.SafeGrid(beta=0.5, epsilon=1, scales={"disease": [1, 2]}))
     refused("needs cut points", method=rv.SafeGrid(beta=0.5, epsilon=1))
-    refused("needs cut points", rv.Schema(quasi=["age", "sex"], sensitive="disease", types={"age": "number"}),
-            method=rv.SafeGrid(beta=0.5, epsilon=1))  # fmt: skip
     refused("belongs to the method 'safe-grid'", method=rv.Mondrian(recode="grid"))
+
+
+# Nothing that is told of a column depends on a record.
+
+OPEN = rv.Schema(
+    quasi=["age", "sex", "born", "seen"], sensitive=["cost", "grade"],
+    types={"age": "number", "sex": "text", "born": "date", "seen": "datetime", "cost": "number"},
+    orders={"grade": ["1", "2", "none"]},
+)  # fmt: skip
+CUTS = {"age": [0, 30, 120], "born": ["1900-01-01", "1990-01-01", "2100-01-01"], "seen": ["2000-01-01", "2100-01-01"]}
+EACH = rv.SafeGrid(beta=0.5, epsilon=1.0, scales=CUTS)
+USUAL = {"age": "31", "sex": "1", "born": "1980-05-01", "seen": "", "cost": "7", "grade": "1"}
+ODD = (
+    {"age": "30.5"},
+    {"age": "9" * 30, "cost": "9" * 60},
+    {"age": "", "cost": ""},
+    {"sex": "x", "grade": "none"},
+    {"sex": "2020-01-01", "cost": "0.5"},
+    {"born": "1980-05-01T10:00:00", "seen": "2020-01-01"},
+    {"seen": "2020-01-01T10:00:00+02:00"},
+)
+
+
+def told(rows, suffix, folder):
+    """Publish; return the columns as the manifest has them, the header, all cells of the grid, and the usual rows."""
+    path = folder / "raw.csv"
+    frame = pl.DataFrame(rows, schema=list(USUAL), orient="row")
+    frame.write_csv(path)
+    release = rv.anonymize(path, OPEN, rv.KAnonymity(2), EACH, seed=1)
+    written = release.write(folder / f"out.{suffix}")
+    header = written.read_text().splitlines()[0] if suffix == "csv" else pl.read_parquet_schema(written)
+    codes = encode(read_snapshot(path, EACH.reading(OPEN)))
+    grid = [grid_column(a, EACH.scales.get(a.name)) for a in codes.quasi if a.name in CUTS]
+    possible = [to_text(column.cells(np.arange(column.null_cell + 1)), column.form).to_list() for column in grid]
+    usual = {row for row in release.table.rows() if row[4] == "7"}
+    return release.manifest["columns"], header, possible, usual
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_no_record_changes_how_columns_are_described_or_cells_written(tmp_path, suffix):
+    usual = [list(USUAL.values())] * 20
+    columns, header, possible, rows = told(usual, suffix, tmp_path)
+    assert [column["type"].partition("(")[0] for column in columns] == [
+        "Float64", "String", "Date", "Datetime", "Float64", "String",
+    ]  # fmt: skip
+    assert possible[0] == ["[0, 30]", "[30, 120]", None]
+    assert rows == {("[30, 120]", "1", "[1900-01-01, 1989-12-31]", None, "7", "1")}
+    for odd in ODD:
+        assert told([*usual, list((USUAL | odd).values())], suffix, tmp_path) == (columns, header, possible, rows), odd
 
 
 def rewritten(release, path, rows, **guarantee):
@@ -322,10 +381,10 @@ def rewritten(release, path, rows, **guarantee):
 
 def test_verification_finds_rare_rows_other_cells_and_another_delta(tmp_path):
     release = rv.anonymize(FRAME, HOSPITAL, rv.KAnonymity(20), GRID, seed=3)
-    raw, path = read_snapshot(FRAME, HOSPITAL), tmp_path / "out.csv"
+    raw, path = read_snapshot(FRAME, READ), tmp_path / "out.csv"
     verify(rewritten(release, path, release.table), raw, rv.KAnonymity(20))
     rare = pl.concat([release.table, release.table.head(1).with_columns(disease=pl.lit("hiv"))])
-    narrow = release.table.with_columns(pl.col("age").replace({"[30, 59]": "[31, 59]"}))
+    narrow = release.table.with_columns(pl.col("age").replace({"[30, 60]": "[31, 60]"}))
     for rows, told, message in [
         (rare, {}, "occur less than 20 times"),
         (narrow, {}, "not of the declared grid"),
@@ -343,9 +402,9 @@ name = "ward"
 seed = 5
 {vault}
 [columns]
-age = "quasi"
-sex = "quasi"
-disease = "sensitive"
+age = {{ role = "quasi", type = "number" }}
+sex = {{ role = "quasi", type = "text" }}
+disease = {{ role = "sensitive", type = "text" }}
 {person}
 [guarantee]
 kind = "static"
@@ -423,6 +482,18 @@ def test_in_a_series_the_same_snapshot_gives_the_same_sample(tmp_path):
     assert done.returncode == 0, done.stderr
     checked = reveil("verify", out, tmp_path / "next.csv", "-c", config)
     assert checked.returncode == 0, checked.stderr
+
+
+def test_types_stay_steady_in_a_series_that_began_with_another_method(tmp_path):
+    schema = rv.Schema(person="pid", quasi=["age", "sex"], sensitive="disease", types=TYPES)
+    people = FRAME.with_row_index("pid")
+    rv.Series.open(tmp_path / "v", schema, rv.Static(k=20)).publish(people)
+    series = rv.Series.open(tmp_path / "v", schema, rv.Static(k=20), GRID)
+    odd = people.with_columns(pl.col("age") + pl.when(pl.col("pid") == 7).then(0.5).otherwise(0))
+    for frame in (people, odd):
+        release = series.publish(frame)
+        assert [column["type"] for column in release.manifest["columns"]] == ["Float64", "String", "String"]
+        verify(release, series.part_of(frame, release.manifest, known=True), rv.KAnonymity(20))
 
 
 def test_a_method_says_why_it_lacks_a_setting(tmp_path, monkeypatch):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from reveil import charts
 from reveil.cli import demo_stories as stories
 from reveil.cli.demo_words import figures, price
-from reveil.reporting.marks import figure, folded, listed, paragraph, section
+from reveil.reporting.document import document
+from reveil.reporting.marks import figure, folded, listed, paragraph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,35 +47,18 @@ def _page(told: Mapping[str, Outcome]) -> str:
         ("which", "Which guarantee is for whom", _which(told)),
         ("words", "Words", _words()),
     ]
-    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Reveil: a year of extracts, attacked</title>
-<style>
-{files("reveil.reporting").joinpath("style.css").read_text(encoding="utf-8")}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the story</a>
-<header>
-<p class="kicker">Reveil · demonstration with a made-up hospital</p>
-<h1>A year of monthly extracts, and somebody who holds all of them</h1>
-<p class="lead">{naive.certain:,} of {naive.people:,} patients lose their secret though every single file is
-{stories.K}-anonymous and {stories.L}-diverse. With Reveil: {safe.certain:,}.</p>
-</header>
-<nav aria-label="Contents"><ul>{links}</ul></nav>
-<main id="main" tabindex="-1">
-{"".join(section(key, title, inside) for key, title, inside in parts)}
-</main>
-<footer><p>All patients are made up. Every number on this page was computed from the files beside it, which the attack
-read as anybody could; what it knows of people is what others may know of them.</p></footer>
-</body>
-</html>
-"""
+    return document(
+        title="Reveil: a year of extracts, attacked",
+        kicker="Reveil · demonstration with a made-up hospital",
+        heading="A year of monthly extracts, and somebody who holds all of them",
+        lead=f"""<p class="lead">
+{naive.certain:,} of {naive.people:,} patients lose their secret though every single file
+is {stories.K}-anonymous and {stories.L}-diverse. With Reveil: {safe.certain:,}.</p>""",
+        parts=parts,
+        first="",
+        footer="""<p>All patients are made up. Every number on this page was computed from the files beside it, which
+the attack read as anybody could; what it knows of people is what others may know of them.</p>""",
+    )
 
 
 def _happened(told: Mapping[str, Outcome]) -> str:

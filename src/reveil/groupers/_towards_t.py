@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reveil.errors import ConfigError
 from reveil.fragments import Fragmentation, Scale, fragment
 from reveil.groupers._halving import taken
-from reveil.groupers.base import Grouper
+from reveil.groupers.base import Grouper, part_by_part
 from reveil.groupers.stack_deal import proportional
 from reveil.kernels import closer
 from reveil.models.base import exact_number
@@ -276,14 +276,7 @@ class TowardsT(Grouper):
                 f"the method {self.name!r} looks at who has which value", hint="blind = true needs 'mondrian'."
             )
         compared = {**codes.references(start.order), **(table or {})}
-        orders, sizes = [start.order[:0]], [np.zeros(0, np.int64)]
-        for first, last in zip(start.offsets[:-1], start.offsets[1:], strict=True):
-            own = start.order[first:last]
-            inner = self.propose(Task(codes.take(own), model, compared), rng)
-            orders.append(own[inner.order])
-            sizes.append(inner.sizes)
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
-        return Partition(np.concatenate(orders), offsets, start.n)
+        return part_by_part(start, lambda own: self.propose(Task(codes.take(own), model, compared), rng))
 
 
 def most_groups(

@@ -16,13 +16,13 @@ from reveil.errors import ConfigError, InfeasibleError
 from reveil.statistics import GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from reveil.codes import Codes
     from reveil.models.base import Model
     from reveil.sampling import Sampling
     from reveil.schema import Schema
-    from reveil.statistics import Reference
+    from reveil.statistics import CodeArray, Reference
 
 
 class Grouper(ABC):
@@ -65,18 +65,7 @@ class Grouper(ABC):
             raise ConfigError(
                 f"the method {self.name!r} looks at who has which value", hint="blind = true needs 'mondrian'."
             )
-        orders, sizes = [], []
-        for first, last in zip(start.offsets[:-1], start.offsets[1:], strict=True):
-            own = start.order[first:last]
-            inner = self.group(codes.take(own), model, rng)
-            orders.append(own[inner.order])
-            sizes.append(inner.sizes)
-        empty = [np.zeros(0, np.int64)]
-        return Partition(
-            np.concatenate([start.order[:0], *orders]),
-            np.concatenate([[0], np.cumsum(np.concatenate([*sizes, *empty]))]).astype(np.int64),
-            start.n,
-        )
+        return part_by_part(start, lambda own: self.group(codes.take(own), model, rng))
 
     def lasting(
         self,
@@ -132,6 +121,18 @@ class Grouper(ABC):
     def reads_values(self, model: Model) -> bool:
         """Return whether any choice depends on sensitive values; if not, the grouping is blind."""
         return model.tags.reads_values
+
+
+def part_by_part(start: Partition, group: Callable[[CodeArray], Partition]) -> Partition:
+    """Partition each group of a partition by itself, given its records; the result names records of the whole."""
+    orders, sizes = [start.order[:0]], [np.zeros(0, np.int64)]
+    for first, last in zip(start.offsets[:-1], start.offsets[1:], strict=True):
+        own = start.order[first:last]
+        inner = group(own)
+        orders.append(own[inner.order])
+        sizes.append(inner.sizes)
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    return Partition(np.concatenate(orders), offsets, start.n)
 
 
 def check_plan(grouper: Grouper, model: Model, *, auto: bool = False) -> None:

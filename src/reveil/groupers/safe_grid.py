@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from reveil.groupers.base import Grouper
 from reveil.models.k_anonymity import KAnonymity
 from reveil.release import classes_of
 from reveil.sampling import Sampling
-from reveil.schema import Role, Schema, Type, toml_key
+from reveil.schema import Type, toml_key
 from reveil.statistics import Partition
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from reveil.codes import Codes
     from reveil.models.base import Model
-    from reveil.schema import Column
+    from reveil.schema import Schema
     from reveil.statistics import Reference
 
 _ORDERED = (Type.NUMBER, Type.DATE, Type.DATETIME, Type.TIME)
@@ -96,14 +96,8 @@ class SafeGrid(Grouper):
         return registry.find("recoders", self.recode)(self.scales)
 
     def reading(self, schema: Schema) -> Schema:
-        """Return the schema with columns whose stored type depends on no record; what is not declared is left."""
-        columns = [
-            replace(column, type=column.type or Type.TEXT, steady=True)
-            if column.role in (Role.QUASI, Role.SENSITIVE) and _declared(column)
-            else column
-            for column in schema.columns
-        ]
-        return Schema.of(columns, schema.null_values)
+        """Return the schema with columns whose stored type depends on no record."""
+        return schema.steadied()
 
     def check_schema(self, schema: Schema) -> None:
         """Refuse columns that cannot be part of a cell, and scales that fit no column."""
@@ -128,7 +122,7 @@ class SafeGrid(Grouper):
                 hint="Take bins out, or declare the column as quasi and give it a scale.",
             )
         for column in (schema[name] for name in (*schema.quasi, *schema.sensitive)):
-            if not _declared(column):
+            if not column.typed:
                 likely = _likely(self.scales.get(column.name))
                 raise ConfigError(
                     f"safe-grid: column {column.name!r} needs a type: guessed from the table, it would tell of records",
@@ -181,11 +175,6 @@ class SafeGrid(Grouper):
     ) -> Partition:
         """Refuse: the cells of a fixed grid are not made finer by what is in them."""
         raise ConfigError("the method 'safe-grid' refines nothing", hint="Use the method 'mondrian'.")
-
-
-def _declared(column: Column) -> bool:
-    """Return whether nothing about the type of a column is left to the table."""
-    return column.type is not None or column.order is not None or column.taxonomy is not None
 
 
 def _likely(scale: Any) -> Type:

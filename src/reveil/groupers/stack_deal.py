@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from reveil.codes import Codes, Kind
 from reveil.errors import ConfigError
-from reveil.groupers.base import Grouper
+from reveil.groupers.base import Grouper, part_by_part
 from reveil.groupers.mondrian import _next_lower
 from reveil.kernels import curve, stacking
 from reveil.models.base import exact_number
@@ -130,13 +130,7 @@ class StackDeal(Grouper):
         if blind:
             return super().refine(codes, model, rng, start, table=table, blind=blind)  # refuses, in its words
         whole = {**codes.references(), **(table or {})}
-        orders, sizes = [start.order[:0]], [np.zeros(0, np.int64)]
-        for first, last in zip(start.offsets[:-1], start.offsets[1:], strict=True):
-            own = start.order[first:last]
-            inner = self._most_groups(codes.take(own), model, whole)
-            orders.append(own[inner.order])
-            sizes.append(inner.sizes)
-        return Partition(np.concatenate(orders), _offsets(np.concatenate(sizes)), start.n)
+        return part_by_part(start, lambda own: self._most_groups(codes.take(own), model, whole))
 
     def _most_groups(self, codes: Codes, model: Model, table: Mapping[str, Reference]) -> Partition:
         """Deal into the largest number of groups that a search finds valid; one group is valid, by contract."""

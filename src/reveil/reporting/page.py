@@ -7,12 +7,12 @@ and scopes, charts with a title and a description; light and dark as the reader'
 from __future__ import annotations
 
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from reveil import charts
 from reveil.reporting import chapters
-from reveil.reporting.marks import Column, Marks, figure, folded, listed, paragraph, section, terms
+from reveil.reporting.document import document
+from reveil.reporting.marks import Column, Marks, figure, folded, listed, paragraph, terms
 from reveil.reporting.words import SECTIONS
 
 if TYPE_CHECKING:
@@ -25,39 +25,18 @@ def render(content: dict[str, Any]) -> str:
     measured = (chapters.risk, chapters.groups, chapters.utility, chapters.comparing, chapters.extras)
     makers = (_glance, _releases, _promise, *measured, chapters.budget, chapters.auto, _settings)
     parts = [part for maker in makers if (part := maker(marks)) is not None]
-    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in parts)
     name = content["series"]["name"] or "A series"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{escape(name)}: report on the releases</title>
-<style>
-{files("reveil.reporting").joinpath("style.css").read_text(encoding="utf-8")}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the report</a>
-<header>
-<p class="kicker">Reveil · report of {marks.value("created", "time")}</p>
-<h1>{escape(name)}</h1>
-{_lead(content)}
-</header>
-<nav aria-label="Contents"><ul>{links}</ul></nav>
-<main id="main" tabindex="-1">
-{_missing(marks)}
-{"".join(section(key, title, inside) for key, title, inside in parts)}
-</main>
-<footer>
-<p>Written by Reveil {marks.value("reveil", "text")}; the same numbers are in the JSON file beside this page (format
-{marks.value("format")}). For the owner's eyes: numbers of people, and what is measured against the snapshots, are not
-published by the releases themselves. No value of anybody is on this page.</p>
-</footer>
-</body>
-</html>
-"""
+    return document(
+        title=f"{name}: report on the releases",
+        kicker=f"Reveil · report of {marks.value('created', 'time')}",
+        heading=name,
+        lead=_lead(content),
+        parts=parts,
+        first=_missing(marks),
+        footer=f"""<p>Written by Reveil {marks.value("reveil", "text")}; the same numbers are in the JSON file beside this
+page (format {marks.value("format")}). For the owner's eyes: numbers of people, and what is measured against the snapshots,
+are not published by the releases themselves. No value of anybody is on this page.</p>""",
+    )
 
 
 def _lead(content: dict[str, Any]) -> str:

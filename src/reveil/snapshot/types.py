@@ -108,10 +108,7 @@ def read_steadily(series: pl.Series, wanted: Type) -> pl.Series:
     [7.0, 12.0]
     """
     if wanted is Type.NUMBER and type_of(series.dtype) is Type.TEXT:
-        # A whole number is read as one first: a float is not written with a plus sign, but it may be.
-        cells = _trim(series)
-        floats = cells.cast(pl.Float64, strict=False).fill_nan(None)
-        return _select(cells.cast(pl.Int128, strict=False).cast(pl.Float64), pl.coalesce("x", floats))
+        return _trim(series).cast(pl.Float64, strict=False).fill_nan(None)
     typed = read_as(series, wanted)
     if typed.dtype.is_numeric():
         return typed.cast(pl.Float64)
