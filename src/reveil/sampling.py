@@ -37,9 +37,9 @@ _ALONE = (
     "epsilon and delta anew, and they add up."
 )
 _PUBLIC = (
-    "The grid, the columns with their declared types, hierarchies and orders, the marks for missing values and the kind "
-    "of file were fixed without looking at the table, every table in question can be read so (one that cannot, or is "
-    "empty, is refused, which is not hidden), and nobody outside knows the dice."
+    "The grid, the columns with their declared types, hierarchies and orders, the marks for missing values and the "
+    "kind of file were fixed without looking at the table. One that is empty or cannot be read so is refused, and that "
+    "it was is not hidden. Nobody outside knows the dice."
 )
 _WEAK = "Delta is not below beta: the sampling alone promises as much, and k adds nothing to it."
 

@@ -307,7 +307,9 @@ def test_what_the_theorem_does_not_cover_is_refused():
     for name, role, line in (("age", "quasi", "number"), ("sex", "quasi", "text"), ("disease", "sensitive", "text")):
         some = {own: kind for own, kind in TYPES.items() if own != name}
         with pytest.raises(rv.ConfigError, match=f"{name!r} needs a type") as undeclared:
-            rv.anonymize(FRAME, rv.Schema(quasi=["age", "sex"], sensitive="disease", types=some), rv.KAnonymity(5), GRID)
+            rv.anonymize(
+                FRAME, rv.Schema(quasi=["age", "sex"], sensitive="disease", types=some), rv.KAnonymity(5), GRID
+            )
         assert undeclared.value.hint.startswith(f'{name} = {{ role = "{role}", type = "{line}" }}')
     with pytest.raises(rv.ConfigError, match="not read as the method 'safe-grid' needs"):
         prepare_static(read_snapshot(FRAME, HOSPITAL), rv.KAnonymity(5), GRID, np.random.default_rng(1))

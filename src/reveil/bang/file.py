@@ -68,7 +68,6 @@ class BangFile:
         self._block_of = np.full(0, -1, np.int32)
         self._regions: Regions | None = own
         self._log: list[Change] = []
-        self._touched = np.zeros(0, np.int32)
 
     @classmethod
     def build(cls, keys: KeyArray, bits: tuple[int, ...], capacity: int, ids: IntArray | None = None) -> BangFile:
@@ -107,11 +106,6 @@ class BangFile:
         """How many records the block of each region has."""
         return self._count[self._numbers[: self._m]]
 
-    @property
-    def touched(self) -> CodeArray:
-        """The numbers of the blocks that the last operation changed and that are still there, ascending."""
-        return self._touched.copy()
-
     def take_log(self) -> list[Change]:
         """Return what was split and dissolved since this was last asked, in order, and forget it."""
         log, self._log = self._log, []
@@ -137,18 +131,17 @@ class BangFile:
         bang.find(self._words, self._levels, self._m, ordered, places)
         blocks = self._numbers[places]
         self._put(ordered, named[order], blocks)
-        self._changed(blocks)
-        self._split(self._touched)
+        self._split(self._distinct(blocks))
 
     def delete(self, ids: npt.NDArray[np.integer]) -> None:
         """Take records out; dissolve blocks that become too small, and split again what becomes too large by it."""
         named = self._checked(ids, len(ids))
         if len(named) and (named.max() >= len(self._block_of) or (self._block_of[named] < 0).any()):
             raise ValueError("a record is not in the file")
-        self._changed(self._block_of[named])
+        losing = self._distinct(self._block_of[named])
         self._block_of[named] = -1
-        bang_file.drop(self._store, self._held, self._block_of, self._start, self._count, self._touched)
-        if (self._count[self._touched] < self.capacity).any():
+        bang_file.drop(self._store, self._held, self._block_of, self._start, self._count, losing)
+        if (self._count[losing] < self.capacity).any():
             self._dissolve()
 
     def state(self) -> dict[str, Any]:
@@ -172,7 +165,6 @@ class BangFile:
         file = cls(regions.bits, int(state["capacity"]), regions)
         file.insert(keys, np.arange(len(keys)) if ids is None else ids)
         file._dissolve()
-        file._touched = np.sort(file._numbers[: file._m])
         return file
 
     def _checked(self, ids: npt.NDArray[np.integer], n: int) -> CodeArray:
@@ -189,10 +181,11 @@ class BangFile:
         if len(ids) and ids.max() >= len(self._block_of):
             self._block_of = _longer(self._block_of, _more(int(ids.max()) + 1), -1)
 
-    def _changed(self, blocks: CodeArray) -> None:
+    def _distinct(self, blocks: CodeArray) -> CodeArray:
+        """Return each of some blocks once, ascending."""
         flags = np.zeros(self._next, np.bool_)
         flags[blocks] = True
-        self._touched = np.flatnonzero(flags).astype(np.int32)
+        return np.flatnonzero(flags).astype(np.int32)
 
     def _put(self, keys: KeyArray, ids: CodeArray, blocks: CodeArray) -> None:
         done = 0
@@ -268,7 +261,6 @@ class BangFile:
         )
         self._enter(divided.prefixes(keys), divided.levels, numbers[len(large) :])
         self._log.append(Change(True, numbers[divided.origin], numbers[len(large) :]))
-        self._touched = np.concatenate([self._touched, numbers[len(large) :]])
 
     def _number(self, fresh: int) -> None:
         """Take new block numbers into use."""
@@ -312,9 +304,7 @@ class BangFile:
         self._m, self._regions = len(kept), None
         self._put(keys, ids, moving)
         self._log.append(Change(False, losing, taking))
-        receiving = np.unique(taking)
-        self._touched = np.setdiff1d(np.union1d(self._touched, receiving), losing).astype(np.int32)
-        self._split(receiving)
+        self._split(np.unique(taking))
 
 
 def stored_directory(state: Mapping[str, Any]) -> tuple[Regions, IntArray]:

@@ -79,8 +79,3 @@ def sort_keys(keys: KeyArray) -> tuple[CodeArray, KeyArray]:
     ordered = keys.copy()
     bang_sort.sort(ordered, order, np.empty_like(ordered), np.empty_like(order))
     return order, ordered
-
-
-def key_order(keys: KeyArray) -> CodeArray:
-    """Return the order of the keys, equal ones as they come."""
-    return sort_keys(keys)[0]

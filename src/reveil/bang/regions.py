@@ -19,7 +19,7 @@ from reveil.kernels import bang
 from reveil.threads import each
 
 if TYPE_CHECKING:
-    from reveil.statistics import CodeArray, IntArray
+    from reveil.statistics import CodeArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -98,12 +98,6 @@ class Regions:
             [slice(half), slice(half, len(keys))] if half else [slice(None)],
         )
         return out
-
-    def ranges(self, sorted_keys: KeyArray) -> tuple[IntArray, IntArray]:
-        """Return where the records of each region start and end among sorted keys, those of nested ones included."""
-        starts, ends = np.empty(len(self), np.int64), np.empty(len(self), np.int64)
-        bang.ranges(self.words, self.levels, sorted_keys, starts, ends)
-        return starts, ends
 
     def name(self, region: int) -> tuple[int, int]:
         """Return the number and the level of a region: (2, 3) is the prefix 010."""

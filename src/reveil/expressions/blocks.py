@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reveil.expressions.regions import FloatArray, IndexArray, Numbers
     from reveil.statistics import BoolArray, IntArray
 
-_NOTHING = 1e-9  # a share of a box below which what is left of it has no volume to speak of
+THIN = 1e-9  # a share of a box below which what is left of it has no volume to speak of
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def block_outcomes(diagram: Diagram, pieces: Pieces) -> tuple[FloatArray, BoolAr
     hit, missed = (_left(found, pieces.starts) for found in (hit, missed))
     room = hit + missed
     # What is left may have no volume: points and lines between boxes of floats. There the box has to answer.
-    thin = ~(room > _NOTHING)
+    thin = ~(room > THIN)
     share = np.where(thin, whole, np.clip(hit, 0, room) / np.where(thin, 1.0, room))
     share = np.where(certain, 1.0, np.where(possible, share, 0.0))
     return share, certain & possible, possible

@@ -263,7 +263,8 @@ def prepare_static(
         method.check_schema(snapshot.schema)
     if method.reading(snapshot.schema) != snapshot.schema:
         raise ConfigError(
-            f"the table was not read as the method {method.name!r} needs it", hint="Read it with method.reading(schema)."
+            f"the table was not read as the method {method.name!r} needs it",
+            hint="Read it with method.reading(schema).",
         )
     recoder: Recoder = method.recoder()
     recoder.check(model)

@@ -149,30 +149,6 @@ def find(words, levels, regions, keys, out):
 
 
 @kernel
-def ranges(words, levels, keys, starts, ends):
-    """Write where the records of each region, with those nested in it, start and end among sorted keys."""
-    m, width = words.shape
-    n = len(keys)
-    for r in range(m):
-        first, last = 0, n
-        while first < last:
-            middle = (first + last) >> 1
-            if less(keys, middle, words, r, width):
-                first = middle + 1
-            else:
-                last = middle
-        starts[r] = first
-        last = n
-        while first < last:
-            middle = (first + last) >> 1
-            if common(keys, middle, words, r, width) >= levels[r]:
-                first = middle + 1
-            else:
-                last = middle
-        ends[r] = first
-
-
-@kernel
 def boxes(words, levels, dimension, bits, lo, hi):
     """Write the first and the last cell of each region in each dimension; bit b of a key halves ``dimension[b]``."""
     m, dimensions = lo.shape

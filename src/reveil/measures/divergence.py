@@ -53,7 +53,7 @@ class Divergence(Measure):
         volume = sum(np.log2(np.maximum(column.admits, 1))[column.index] for column in columns)
         weights = subject.class_rows / total * np.exp2(whole - volume)
         if subject.nesting is not None:
-            weights = in_blocks(subject.nesting, columns, weights)
+            weights = block_weights(subject.nesting, columns, weights)
         density = np.maximum(box_weights(columns, points, weights), 0) + subject.left_out / total
         p = counts / subject.records
         with np.errstate(divide="ignore"):
@@ -61,7 +61,7 @@ class Divergence(Measure):
         return {"kl": max(kl, 0.0) if np.isfinite(kl) else None}
 
 
-def in_blocks(nesting: Nesting, columns: Sequence[PublishedColumn], weights: FloatArray) -> FloatArray:
+def block_weights(nesting: Nesting, columns: Sequence[PublishedColumn], weights: FloatArray) -> FloatArray:
     """Turn the weight on each point of a box into one on each point of its block, as weights of nested boxes.
 
     The weights of all the boxes around a point add up to that of the innermost: each has its own less its parent's.

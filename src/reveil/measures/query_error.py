@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from reveil.codes import FloatArray, Kind
+from reveil.expressions.blocks import THIN
 from reveil.measures.base import Meaning, Measure, Subject
 from reveil.workload import Windows, true_counts, windows
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from reveil.nesting import Nesting
 
 EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # of the histogram, the last interval being open
-THIN = 1e-9  # a share of a box below which what is left of it has no volume to speak of
 AT_ONCE = 16  # windows whose shares are held in memory together
 
 

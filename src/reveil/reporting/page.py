@@ -33,9 +33,9 @@ def render(content: dict[str, Any]) -> str:
         lead=_lead(content),
         parts=parts,
         first=_missing(marks),
-        footer=f"""<p>Written by Reveil {marks.value("reveil", "text")}; the same numbers are in the JSON file beside this
-page (format {marks.value("format")}). For the owner's eyes: numbers of people, and what is measured against the snapshots,
-are not published by the releases themselves. No value of anybody is on this page.</p>""",
+        footer=f"""<p>Written by Reveil {marks.value("reveil", "text")}; the same numbers are in the JSON file beside
+this page (format {marks.value("format")}). For the owner's eyes: numbers of people, and what is measured against the
+snapshots, are not published by the releases themselves. No value of anybody is on this page.</p>""",
     )
 
 

@@ -26,12 +26,6 @@ def parents(regions: Sequence[str]) -> list[int]:
     ]  # "-" begins no key
 
 
-def ranges(regions: Sequence[str], keys: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where the records of each region begin and end among sorted keys."""
-    inside = [[i for i, key in enumerate(keys) if key.startswith(own)] for own in regions]
-    return [(own[0], own[-1] + 1) if own else (-1, -1) for own in inside]
-
-
 def box(region: str, bits: Sequence[int]) -> list[tuple[int, int]]:
     """Return the first and the last cell of a region in each dimension, by halving the space bit by bit."""
     bounds = [(0, 2**own - 1) for own in bits]
