@@ -44,16 +44,18 @@ def incomes(rows: int, seed: int = 0) -> pl.DataFrame:
     ).with_row_index("pid")
 
 
-def months(persons: int, releases: int, seed: int = 0) -> Iterator[pl.DataFrame]:
-    """Yield snapshots of which a tenth is replaced each time."""
+def months(
+    persons: int, releases: int, seed: int = 0, *, replaced: int | None = None, pool: pl.DataFrame | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield snapshots of which so many are replaced each time, a tenth by default."""
     rng = np.random.default_rng(seed)
-    pool = incomes(persons + releases * persons // 10)
+    leave = persons // 10 if replaced is None else replaced
+    pool = incomes(persons + releases * leave) if pool is None else pool
     here, next_one = np.arange(persons), persons
     for _ in range(releases):
         yield pool[here]
-        stay = rng.permutation(here)[persons // 10 :]
-        here = np.concatenate([stay, np.arange(next_one, next_one + persons // 10)])
-        next_one += persons // 10
+        here = np.concatenate([rng.permutation(here)[leave:], np.arange(next_one, next_one + leave)])
+        next_one += leave
 
 
 @dataclass
@@ -86,14 +88,22 @@ class Clock:
         return run
 
 
-def curve(guarantee: rv.Refinement | rv.MInvariance, persons: int, releases: int, *, show_all: bool) -> pl.DataFrame:
-    """Publish the months and return a line for each release."""
+def curve(
+    guarantee: rv.Refinement | rv.MInvariance,
+    persons: int,
+    releases: int,
+    *,
+    show_all: bool,
+    replaced: int | None = None,
+    pool: pl.DataFrame | None = None,
+) -> pl.DataFrame:
+    """Publish the months and return a line for each release; a pool has the columns of the table, in their order."""
     schema = rv.Schema(person="pid", quasi=QUASI, sensitive="income")
     lines = []
     name = type(guarantee).__name__
     with tempfile.TemporaryDirectory() as folder:
         series = rv.Series.open(Path(folder) / "vault", schema, guarantee, seed=0)
-        for number, frame in enumerate(months(persons, releases), start=1):
+        for number, frame in enumerate(months(persons, releases, replaced=replaced, pool=pool), start=1):
             clock = Clock()
             with clock.on((refinement, "read"), (making, "decide"), (refinement, "entries_of")):
                 started = time.perf_counter()

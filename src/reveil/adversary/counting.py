@@ -38,7 +38,7 @@ SMALL = 12  # slots of a component whose worlds are counted
 STEPS = 100_000  # for counting one component
 MEDIUM = 64  # slots of a component whose worlds are drawn
 DRAWN = 4000  # worlds
-DRAWS = 500_000_000  # options of slots of drawn worlds, over all components
+DRAWS = 100_000_000  # options of slots of drawn worlds, over all components
 ENOUGH = 100  # effective draws below which an estimate says nothing
 DOUBT = 0.01
 

@@ -49,9 +49,10 @@ def course(
     threshold: float | None = None,
     seed: int = 0,
     *,
+    steps: int = STEPS,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Course:
-    """Attack the beginnings of a series, at most six of them, the first release alone and all together among these.
+    """Attack at most ``steps`` beginnings of a series, the first release alone and all together among these.
 
     The releases are read and compared with people once, which is most of the work. Arguments are those of
     :func:`~reveil.adversary.audit`. A plain column in which somebody changes later is not trusted in an earlier step
@@ -65,16 +66,16 @@ def course(
         evidence = gather(read, schema, None, list(truth), known, column=column)
         read = [view.release for view in evidence.views]
         found[column] = []
-        for many in _beginnings(len(read)):
+        for many in _beginnings(len(read), steps):
             stage(f"attacking {many} of {len(read)} releases")
             part = replace(evidence, views=evidence.views[:many], changed=evidence.changed[:many])
             found[column].append(_step(part, attacks, threshold, seed))
     return Course(found, merged([steps[-1].audit for steps in found.values()]))
 
 
-def _beginnings(releases: int) -> list[int]:
+def _beginnings(releases: int, steps: int) -> list[int]:
     """Return how many releases each step has: from one to all, about evenly."""
-    return sorted({int(many) for many in np.linspace(1, releases, min(STEPS, releases)).round()})
+    return sorted({int(many) for many in np.linspace(1, releases, min(steps, releases)).round()})
 
 
 def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | None, seed: int) -> Step:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from reveil.cli.demo_stories import Outcome
 
-_LONGEST_FIRST = ("tau-safety", "refinement", "m-invariance", "naive", "worlds", "global", "apart")
+_LONGEST_FIRST = ("naive", "tau-safety", "worlds", "m-invariance", "global", "refinement", "apart")
 
 
 @click.command("demo")

@@ -142,18 +142,21 @@ def check_plan(grouper: Grouper, model: Model, *, auto: bool = False) -> None:
             "weight is for choosing k, and k is not to be chosen",
             hint='Ask for k = "auto" under [guarantee] (kind = "static"), or take weight out.',
         )
-    lacking = grouper.lacks(model)
-    if lacking is not None:
-        tried = {n: cls.examples()[0] for n, cls in registry.everything("groupers").items()}
-        suited = [n for n, o in tried.items() if not o.lacks(model) and not any(map(o.reason_against, model.parts))]
-        raise ConfigError(f"the method {grouper.name!r} {lacking}", hint=f"These methods can: {', '.join(suited)}.")
     for part in model.parts:
         reason = grouper.reason_against(part)
         if reason is not None:
-            known = {n: cls.examples()[0] for n, cls in registry.everything("groupers").items()}
-            others = [n for n, other in known.items() if other.reason_against(part) is None]
-            would = f"These methods can: {', '.join(others)}." if others else "No registered method can keep it."
+            would = _suited(lambda other, part=part: other.reason_against(part) is None)  # type: ignore[misc]
             raise ConfigError(f"the method {grouper.name!r} cannot keep {part!r}: {reason}", hint=would)
+    lacking = grouper.lacks(model)
+    if lacking is not None:
+        would = _suited(lambda other: not other.lacks(model) and not any(map(other.reason_against, model.parts)))
+        raise ConfigError(f"the method {grouper.name!r} {lacking}", hint=would)
+
+
+def _suited(good: Callable[[Grouper], bool]) -> str:
+    """Name the registered methods that would do."""
+    suited = [name for name, cls in registry.everything("groupers").items() if good(cls.examples()[0])]
+    return f"These methods can: {', '.join(suited)}." if suited else "No registered method can keep it."
 
 
 def check_feasible(codes: Codes, model: Model) -> None:

@@ -177,6 +177,10 @@ def draw(
     chosen = np.full(options.shape[0] - 1, -1, np.int64)
     total = np.zeros(indptr.shape[0] - 1)
     squares = np.zeros(indptr.shape[0] - 1)
+    most = 1
+    for s in range(options.shape[0] - 1):
+        most = max(most, options[s + 1] - options[s])
+    good = np.empty(most, np.int64)  # the options of a slot that fit
     for c in range(indptr.shape[0] - 1):
         first, many = indptr[c], indptr[c + 1] - indptr[c]
         for line in range(dice.shape[0]):
@@ -185,18 +189,18 @@ def draw(
                 s = slots[first + d]
                 fitting = 0
                 for o in range(options[s], options[s + 1]):
-                    if _fits(s, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen):
+                    # Most options that do not fit have no row or no room left, and whoever is new has no life to obey.
+                    if left[row[o]] == 0 or room[group[o]] == 0:
+                        continue
+                    if before[s] < 0 or _fits(
+                        s, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen
+                    ):
+                        good[fitting] = o
                         fitting += 1
                 if fitting == 0:
                     weight = 0.0
                     break
-                wanted = int(dice[line, d] * fitting)
-                for o in range(options[s], options[s + 1]):
-                    if _fits(s, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen):
-                        if wanted == 0:
-                            chosen[s] = o
-                            break
-                        wanted -= 1
+                chosen[s] = good[int(dice[line, d] * fitting)]
                 left[row[chosen[s]]] -= 1
                 room[group[chosen[s]]] -= 1
                 weight *= fitting / (options[s + 1] - options[s])
