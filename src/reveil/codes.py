@@ -114,7 +114,11 @@ class Codes:
         Columns are gathered one by one: each fits a cache where the whole table does not.
         """
         out = np.empty((len(self.quasi), len(records)), np.int32)
-        each(lambda a: np.take(self.quasi[a].codes, records, out=out[a], mode="clip"), range(len(self.quasi)))
+        each(
+            lambda a: np.take(self.quasi[a].codes, records, out=out[a], mode="clip"),
+            range(len(self.quasi)),
+            len(records),
+        )
         return out.T
 
     def values(self) -> CodeArray:
@@ -138,7 +142,7 @@ class Codes:
 def encode(snapshot: Snapshot) -> Codes:
     """Turn a snapshot into codes."""
     schema, frame = snapshot.schema, snapshot.frame
-    quasi = tuple(each(lambda name: encode_quasi(frame[name], schema[name]), schema.quasi))
+    quasi = tuple(each(lambda name: encode_quasi(frame[name], schema[name]), schema.quasi, frame.height))
     sensitive = tuple(encode_sensitive(frame[name], schema[name]) for name in schema.sensitive)
     return Codes(quasi, sensitive, frame.height)
 

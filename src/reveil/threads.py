@@ -13,10 +13,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def each(work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Return the results for all items, in their order."""
+SMALL = 1 << 15  # records for which starting threads takes longer than they save
+
+
+def each(work: Callable[[T], R], items: Iterable[T], records: int = SMALL) -> list[R]:
+    """Return the results for all items, in their order; ``records`` says how much work there is for each."""
     listed = list(items)
-    workers = min(os.cpu_count() or 1, len(listed))
+    workers = min(os.cpu_count() or 1, len(listed)) if records >= SMALL else 1
     if workers < 2:
         return [work(item) for item in listed]
     with ThreadPoolExecutor(workers) as pool:

@@ -109,7 +109,7 @@ class Scales:
         """Return the cell of each record in each dimension, stored column by column."""
         tables = self.of_codes(codes)
         out = np.empty((len(tables), codes.n), np.int32)
-        each(lambda a: np.take(tables[a], codes.quasi[a].codes, out=out[a], mode="clip"), range(len(tables)))
+        each(lambda a: np.take(tables[a], codes.quasi[a].codes, out=out[a], mode="clip"), range(len(tables)), codes.n)
         return out.T
 
     def codes_of_cells(self, codes: Codes) -> list[tuple[CodeArray, CodeArray]]:
