@@ -27,9 +27,9 @@ demo: setup
 test: $(VENV)/.tools
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-# What takes a minute by itself: the demo, word for word as the README shows it.
+# What takes long: the demo, word for word as the README shows it, the sources' experiments on small tables, exact Bayes.
 test-slow: $(VENV)/.tools
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m slow -n auto --dist worksteal
 
 lint: $(VENV)/.tools
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

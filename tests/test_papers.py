@@ -14,6 +14,7 @@ EXPERIMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_runs_on_a_small_table(name, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(common, "EVIDENCE", tmp_path / "never")

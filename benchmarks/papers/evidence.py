@@ -38,7 +38,7 @@ def page(folder: Path = EVIDENCE) -> str:
     others = {path: one for path, one in stored.items() if not isinstance(one, Experiment)}
     parts = [HEAD]
     if experiments:
-        parts += [summary(list(experiments.values()))]
+        parts += [summary([one for one in experiments.values() if one.findings])]
     parts += [one.markdown(folder=folder.name) for one in experiments.values()]
     parts += [as_it_is(path, one) for path, one in others.items()]
     return "\n".join(parts)

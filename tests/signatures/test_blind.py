@@ -96,6 +96,7 @@ def test_one_blind_release_tells_each_value_with_one_half_at_most(points, domain
     assert highest_posterior("blind", [0, 1, 2], {}, domain, points) <= Fraction(1, M)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "second",
     [

@@ -34,4 +34,5 @@ class Certainty(Measure):
         real = subject.class_real
         published = float(sum(column.per_cell(real) @ column.widths for column in columns))
         ncp = published + subject.left_out * len(columns)
-        return {"ncp": ncp, "gcp": ncp / (subject.accounted * len(columns))}
+        # A sum of shares may exceed the number of cells by a rounding; a mean width does not exceed 1.
+        return {"ncp": ncp, "gcp": min(ncp / (subject.accounted * len(columns)), 1.0)}
