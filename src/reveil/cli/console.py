@@ -70,7 +70,7 @@ class Console:
         """Say so when kernels have to be compiled."""
         from reveil import kernels
 
-        kernels.on_compile(lambda: self.say("compiling kernels (once on this machine)"))
+        kernels.on_compile(lambda: self.say(f"compiling kernels ({kernels.kept()})"))
 
     def _wipe(self) -> None:
         with self._lock:

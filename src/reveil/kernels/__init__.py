@@ -1,42 +1,39 @@
 """Compiled kernels, all of them in this folder; each has a plain-Python twin in ``reveil.kernels.plain``.
 
-Kernels are compiled on first use and cached per machine. They hold no state, release the GIL (callers run them
-on threads, over separate parts of the records; numba's own parallel layer is not used, because it can neither be
-entered from two threads nor survive a fork) and see integers and floats only.
+Kernels are compiled on first use and cached per machine (:mod:`reveil.kernels._cache`). They hold no state, release the
+GIL (callers run them on threads, over separate parts of the records; numba's own parallel layer is not used, because it
+can neither be entered from two threads nor survive a fork) and see integers and floats only.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numba
 
-def _cache_folder() -> str:
-    """Return a folder that can be written: the user's cache, or a temporary one where there is no home."""
-    wanted = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "reveil" / "kernels"
-    try:
-        wanted.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=wanted):
-            return str(wanted)
-    except OSError:
-        # A fresh folder, not a shared name: code is loaded from it, and others can write to the temporary folder.
-        return tempfile.mkdtemp(prefix="reveil-kernels-")
-
-
-os.environ.setdefault("NUMBA_CACHE_DIR", _cache_folder())
-
-import numba  # noqa: E402  (reads NUMBA_CACHE_DIR when imported)
+from reveil.kernels import _cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function in nopython mode, without the GIL, cached on disk."""
-    compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
-    return compiled
+    """Compile a function in nopython mode, without the GIL, cached on disk where that is safe."""
+    compiled: Any = numba.njit(nogil=True)(function)
+    if isinstance(compiled, numba.core.dispatcher.Dispatcher):  # with NUMBA_DISABLE_JIT it is the function itself
+        compiled._cache = _cache.KernelCache(function)
+    made: Callable[..., Any] = compiled
+    return made
+
+
+def kept() -> str:
+    """Return in words whether compiled kernels are there for the next run, and what to do if not."""
+    if _cache.folder() is not None:
+        return "once on this machine"
+    wanted = _cache.wanted_folder()
+    if wanted is None:
+        return "they cannot be kept: there is no home folder"
+    return f"they are not kept: {wanted} must be yours alone, and so must be what it is in"
 
 
 def on_compile(announce: Callable[[], None]) -> None:
