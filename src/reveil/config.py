@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from reveil import registry
 from reveil.errors import ConfigError, FileError
-from reveil.hierarchy import not_toml
+from reveil.hierarchy import read_toml
 from reveil.schema import COLUMN_KEYS, Column, Role, Schema, make_column
 
 if TYPE_CHECKING:
@@ -88,13 +87,11 @@ def placed(error: ConfigError, path: Path) -> ConfigError:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = read_toml(path.read_text(encoding="utf-8-sig"), path)
     except FileNotFoundError:
         raise FileError("there is no such config", file=path, hint="Check the path given with -c.") from None
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):
         raise FileError("this config cannot be read", file=path, hint="It must be a UTF-8 text file.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise not_toml(error, path) from None
     unknown = [key for key in table if key not in SECTIONS]
     if unknown:
         raise ConfigError(f"unknown section [{unknown[0]}]", file=path, hint=f"Known: {', '.join(SECTIONS)}.")

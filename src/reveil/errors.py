@@ -16,13 +16,14 @@
         └── ExpressionError         a query that cannot be read, with the place
 
 An error names the thing and the place (``file``, ``line``, ``column``) and carries a ``hint`` with the remedy.
-Messages never contain a sensitive value. Quasi values appear only where the user must see them to mend the
-input, through :func:`shown`, which stops at ten. The text of another library's exception is never passed on:
-such texts quote cells.
+Messages never contain a sensitive value. Quasi values, and names that come out of a file, appear only where the user
+must see them to mend the input, through :func:`shown` and :func:`excerpt`: ten of them, of each what cannot be another
+cell that a stray quote swallowed. The text of another library's exception is never passed on: such texts quote cells.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHOWN_AT_MOST = 10
+LONGEST_SHOWN = 40  # characters of a cell or a name
+_LINE_END = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_SEPARATOR = re.compile(r"[,;\t|]")
 
 
 class ReveilError(Exception):
@@ -113,6 +117,31 @@ class ExpressionError(InputError):
 def shown(values: Iterable[object]) -> str:
     """Up to ten values for a message about *quasi* columns or names, never for sensitive ones."""
     listed = list(values)
-    text = ", ".join(repr(str(v)) for v in listed[:SHOWN_AT_MOST])
+    text = ", ".join(map(excerpt, listed[:SHOWN_AT_MOST]))
     rest = len(listed) - SHOWN_AT_MOST
     return text + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def excerpt(value: object) -> str:
+    """Return one *quasi* value, or a name out of a file, for a message: 40 characters of it, of its first line.
+
+    Where there are more lines, a quote has swallowed them, and the rest of the first one may be other cells, too: then
+    it ends at the first mark that could separate cells.
+
+    >>> excerpt("4410")
+    "'4410'"
+    >>> excerpt("4410,flu\\n4411,gout")
+    "'4410…'"
+    """
+    text = str(value)
+    kept = _LINE_END.split(text, maxsplit=1)[0]
+    if len(kept) < len(text):
+        kept = _SEPARATOR.split(kept, maxsplit=1)[0]
+    if len(kept) < len(text) or len(kept) > LONGEST_SHOWN:
+        kept = kept[: LONGEST_SHOWN - 1] + "…"
+    return repr("".join(ch if ch.isprintable() else "\N{REPLACEMENT CHARACTER}" for ch in kept))
+
+
+def is_shown_whole(name: str) -> bool:
+    """Return whether an excerpt of a name is the name."""
+    return excerpt(name) == repr(name)

@@ -7,6 +7,7 @@ import os
 import signal
 import tempfile
 import threading
+import unicodedata
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ import polars as pl
 from reveil.errors import FileError
 from reveil.manifest import manifest_path
 from reveil.snapshot import read_text_table
+from reveil.snapshot.parquet_file import FAILURES, read_parquet
+from reveil.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,8 +45,14 @@ def output_path(path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
-    folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
-    if not target.parent.is_dir() or folders:
+    try:
+        folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
+        there = target.parent.is_dir()
+    except (OSError, ValueError):  # a name too long for the disk, or with a NUL
+        raise FileError(
+            "cannot write here", file=target, hint="Choose a shorter name; .manifest.json is written beside the table."
+        ) from None
+    if not there or folders:
         raise FileError(
             "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."
         )
@@ -74,29 +83,41 @@ def read_table(path: Path) -> pl.DataFrame:
     if path.suffix.lower() == ".csv":
         table = read_text_table(path)
         return table.rename({name: json.loads(name) for name in table.columns if name.startswith('"')})
-    try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError):
-        raise FileError(
-            "this Parquet file cannot be read", file=path, hint="It may be cut off; copy it again."
-        ) from None
+    table = read_parquet(path, lambda _: None)
+    if any(outside_the_calendar(table[name]) is not None for name in table.columns):
+        raise FileError("this table has dates or times that no calendar has", file=path, hint="It was altered.")
+    return table
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write one table; a single chunk, so that the bytes do not depend on how many threads made it."""
+    try:
+        _write(table, path)
+    except FAILURES:
+        # polars says "no space left" in several ways, and what it says may quote cells.
+        raise OSError(f"cannot write {path.name}") from None
+
+
+def _write(table: pl.DataFrame, path: Path) -> None:
     if path.suffix.lower() != ".csv":
         table.rechunk().write_parquet(path, compression="zstd", statistics=False)
         return
-    header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if name[:1] in FORMULA}
+    header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if _is_quoted(name)}
     # A null alone on its line would be an empty line, which no reader counts.
     table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
+
+
+def _is_quoted(name: str) -> bool:
+    """Return whether a column name is written as a JSON string: as with cells, no program is to make more of it."""
+    return name[:1] in FORMULA or unicodedata.category(name[:1] or " ") == "Cf"
 
 
 @contextmanager
 def draft_folder(target: Path) -> Iterator[Path]:
     """Return a temporary folder beside the target, from which files can be moved in one step."""
     try:
-        folder = tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent)
+        # Of a long name only the beginning: with more letters it would be too long itself.
+        folder = tempfile.TemporaryDirectory(prefix=f".{target.stem[:40]}-", dir=target.parent)
     except OSError:
         raise FileError("cannot write here", file=target, hint="The folder does not take new files.") from None
     with folder as name:

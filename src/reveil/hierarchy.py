@@ -24,7 +24,7 @@ import json
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,12 +33,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reveil.errors import ConfigError, FileError, shown
+from reveil.errors import ConfigError, FileError, excerpt, shown
 
 Path_ = tuple[str, ...]
 IntArray = npt.NDArray[np.int32]
 
 ROOT = "*"
+_DEEPEST = 100  # levels of tables and lists in a file
+_LARGEST = 2**1024  # the largest whole number that becomes a float; a seed may be long
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,12 @@ class Taxonomy:
         if isinstance(source, Taxonomy):
             return source
         if isinstance(source, Mapping):
-            return cls.from_paths(_paths_of_table(source), where="the hierarchy", show=show)
+            return cls.from_paths(_paths_of_table(source, show=show), where="the hierarchy", show=show)
         path = Path(source)
         text = _read_text(path)
         if path.suffix.lower() == ".toml":
-            try:
-                table = tomllib.loads(text)
-            except tomllib.TOMLDecodeError as error:
-                raise not_toml(error, path) from None
-            return cls.from_paths(_paths_of_table(table), where=str(path), show=show)
+            table = read_toml(text, path)
+            return cls.from_paths(_paths_of_table(table, show=show), where=str(path), show=show)
         return cls.from_paths(_paths_of_csv(text, path), where=str(path), show=show)
 
     @classmethod
@@ -168,7 +167,42 @@ def _listed(labels: Sequence[str], *, show: bool) -> str:
     return f" {shown(labels)}" if show else ""
 
 
-def not_toml(error: tomllib.TOMLDecodeError, path: str | Path) -> ConfigError:
+def read_toml(text: str, path: str | Path) -> dict[str, Any]:
+    """Read TOML that a person may have written: not nested without end, no numbers of thousands of digits."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(error, path) from None
+    except RecursionError:
+        raise _too_deep(path) from None
+    except ValueError:  # Python does not read such a number
+        raise _too_long(path) from None
+    level: list[object] = [table]
+    for _ in range(_DEEPEST):
+        if any(isinstance(one, int) and abs(one) >= _LARGEST for one in level):
+            raise _too_long(path)
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return table
+    raise _too_deep(path)
+
+
+def _too_deep(path: str | Path) -> ConfigError:
+    return ConfigError(f"this is nested more than {_DEEPEST} levels deep", file=path, hint="Check the brackets.")
+
+
+def _too_long(path: str | Path) -> ConfigError:
+    return ConfigError(
+        "a number in this file has more digits than any setting", file=path, hint="Write long numbers as texts."
+    )
+
+
+def _not_toml(error: tomllib.TOMLDecodeError, path: str | Path) -> ConfigError:
     """Return the error for a file that is not TOML, with the line that the library names."""
     line = re.search(r"at line (\d+)", str(error))
     return ConfigError(
@@ -184,7 +218,7 @@ def _depth_first(paths: Sequence[Path_], where: str, *, show: bool) -> list[Path
     roots = sorted({p[0] for p in paths})
     if len(roots) > 1:
         raise ConfigError(
-            f"this hierarchy has {len(roots)} roots{':' if show else ''}{_listed(roots, show=show)}",
+            f"this hierarchy has {len(roots):,} roots",  # not shown: of a table that is none, they would be a column
             file=where,
             hint=f"Add a last column with one label for everything, for example {ROOT!r}.",
         )
@@ -192,7 +226,7 @@ def _depth_first(paths: Sequence[Path_], where: str, *, show: bool) -> list[Path
     for path in paths:
         if of_leaf.setdefault(path[-1], path) != path:
             raise ConfigError(
-                f"a value{' ' + repr(path[-1]) if show else ''} stands in two places of this hierarchy",
+                f"a value{' ' + excerpt(path[-1]) if show else ''} stands in two places of this hierarchy",
                 file=where,
                 hint="Each value has one line.",
             )
@@ -209,7 +243,7 @@ def _paths_of_csv(text: str, path: Path) -> list[Path_]:
     reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     paths: list[Path_] = []
     width = 0
-    for row in reader:
+    for row in _rows(reader, path):
         if not row:
             continue
         width = width or len(row)
@@ -224,7 +258,19 @@ def _paths_of_csv(text: str, path: Path) -> list[Path_]:
     return paths
 
 
-def _paths_of_table(table: Mapping[str, Any]) -> list[Path_]:
+def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error:
+        raise ConfigError(
+            "this line has a cell that is too long",
+            file=path,
+            line=reader.line_num,
+            hint="Is a quote never closed? A cell has one label.",
+        ) from None
+
+
+def _paths_of_table(table: Mapping[str, Any], *, show: bool) -> list[Path_]:
     root_given = len(table) == 1 and isinstance(next(iter(table.values())), Mapping)
     prefix: Path_ = () if root_given else (ROOT,)
     paths: list[Path_] = []
@@ -237,7 +283,7 @@ def _paths_of_table(table: Mapping[str, Any]) -> list[Path_]:
             paths += [(*path, value_text(leaf)) for leaf in child]
         else:
             raise ConfigError(
-                f"under {path[-1]!r} the hierarchy has neither a table nor a list",
+                f"under {excerpt(path[-1]) if show else 'a label'} the hierarchy has neither a table nor a list",
                 hint='Write a list of values: North = ["Denmark", "Norway"].',
             )
     return paths

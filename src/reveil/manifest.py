@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reveil.errors import FileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 FORMAT = 1
 
@@ -82,7 +82,7 @@ def read_manifest(table: str | Path) -> dict[str, Any]:
     """Read the manifest beside a table."""
     path = manifest_path(table)
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_json(path)
     except FileNotFoundError:
         raise FileError(
             "this release has no manifest",
@@ -99,29 +99,91 @@ def read_manifest(table: str | Path) -> dict[str, Any]:
             file=path,
             hint=f"This is Reveil {version()}; it reads format {FORMAT}.",
         )
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "guarantee": dict,
-        "claim": str,
-        "columns": list,
-        "rows": int,
-        "groups": int,
-        "suppressed": (int, type(None)),
-        "withheld": int,
-        "dirty": int,
-        "counterfeits": dict,
-        "achieved": dict,
-        "digest": str,
-    }
-    wrong = [key for key, kind in kinds.items() if not isinstance(manifest.get(key), kind)]
-    if not wrong and not isinstance(manifest["counterfeits"].get("total"), int):
-        wrong = ["counterfeits"]
-    if not wrong and not all(
-        isinstance(c, dict) and {"name", "role", "form", "type"} <= set(c) for c in manifest["columns"]
-    ):
-        wrong = ["columns"]
-    if wrong:
-        raise FileError(f"this manifest has no usable {wrong[0]!r}", file=path, hint="Use the one that Reveil wrote.")
+    wrong = next((key for key, is_usable in _USABLE.items() if not is_usable(manifest.get(key))), None)
+    if wrong is not None:
+        raise FileError(f"this manifest has no usable {wrong!r}", file=path, hint="Use the one that Reveil wrote.")
     return manifest
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; what is not JSON, or nested without end, raises ValueError."""
+    try:
+        return json.loads(path.read_bytes())
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MANY
+
+
+def _is_text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_column(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and {"name", "role", "form", "type"} <= set(value)
+        and all(isinstance(said, str) for said in value.values())
+    )
+
+
+def _are_counterfeits(value: object) -> bool:
+    if not isinstance(value, dict) or not _is_count(value.get("total")):
+        return False
+    told = value.get("per_group", {})
+    return isinstance(told, dict) and all(map(_is_count, told.values()))
+
+
+def _is_promise(value: object) -> bool:
+    """Return whether this is a kind with settings of its own, each a value or a list or a table of values."""
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        return False
+    inner = [one for said in value.values() for one in _members(said)]
+    return all(one is None or isinstance(one, str | bool | float) or _fits(one) for one in inner)
+
+
+def _members(value: object) -> list[object]:
+    """Return the values in lists and tables, however deep."""
+    found, stack = [], [value]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict | list):
+            stack += one.values() if isinstance(one, dict) else one
+        else:
+            found.append(one)
+    return found
+
+
+def _fits(value: object) -> bool:
+    return isinstance(value, int) and abs(value) < _MANY
+
+
+_MANY = 2**53  # whole numbers that every reader of JSON has
+_USABLE: dict[str, Callable[[Any], bool]] = {
+    "series": _is_text_or_none,
+    "series_id": _is_text_or_none,
+    "release": lambda value: value is None or _is_count(value),
+    "created": _is_text_or_none,
+    "guarantee": _is_promise,
+    "claim": lambda value: isinstance(value, str),
+    "assumes": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "columns": lambda value: isinstance(value, list) and all(map(_is_column, value)),
+    "rows": _is_count,
+    "groups": _is_count,
+    "suppressed": lambda value: value is None or _is_count(value),
+    "withheld": _is_count,
+    "dirty": _is_count,
+    "stale": lambda value: value is None or _is_count(value),
+    "counterfeits": _are_counterfeits,
+    "achieved": lambda value: isinstance(value, dict),
+    "digest": lambda value: isinstance(value, str),
+    "digests": lambda value: (
+        value is None or (isinstance(value, dict) and all(isinstance(one, str) for one in value.values()))
+    ),
+    "previous": _is_text_or_none,
+}
 
 
 def digest_of(*files: str | Path) -> str:

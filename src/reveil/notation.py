@@ -12,7 +12,8 @@ form        typed (Parquet)         text (CSV)                        null among
 
 A cell that is null alone is empty. Text that would read as something else is written as a JSON string: text that
 is empty, ``*``, begins like an interval, a set or a quote, ends like a null among others, holds control
-characters, or begins like a formula (a spreadsheet would run it). In a set also text with a comma, brace or quote.
+characters, or begins like a formula (a spreadsheet would run it) or with a mark that is not seen (a byte order mark,
+which programs swallow, and what follows it may be a formula). In a set also text with a comma, brace or quote.
 Every function here works on columns of *distinct* cells; rows are gathered from them.
 """
 
@@ -29,7 +30,7 @@ from reveil.snapshot import canonical_text
 OR_NULL = " | null"
 SUPPRESSED = "*"
 SUPPRESSED_VALUE = "\x00*"  # what a suppressed cell is in a column of values, where a raw ``*`` is a text like others
-_READS_OTHERWISE = r'^$|^\*$|^[\[{"=+\-@\t\r]|[\x00-\x1f\x7f]| \| null$|^\s|\s$'
+_READS_OTHERWISE = r'^$|^\*$|^[\[{"=+\-@\t\r\p{Cf}]|[\x00-\x1f\x7f]| \| null$|^\s|\s$'
 _IN_SET = r'[,{}\[\]"]'
 _SET_PART = re.compile(r' ?("(?:[^"\\]|\\.)*"|[^,]+)')
 
@@ -91,7 +92,7 @@ def from_text(text: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
 
 def label_cells(labels: pl.Series, null: pl.Series, *, exact: pl.Series) -> pl.Series:
     """Build typed label cells. ``exact`` marks leaves: raw values, quoted where they read as notation."""
-    plain = quoted(labels, r'^["=+\-@\t\r]|[\x00-\x1f\x7f]| \| null$')
+    plain = quoted(labels, r'^["=+\-@\t\r\p{Cf}]|[\x00-\x1f\x7f]| \| null$')
     return _or_null(pl.select(pl.when(exact).then(quoted(labels)).otherwise(plain)).to_series(), null)
 
 

@@ -38,7 +38,8 @@ class ColumnProfile:
 
     ``type`` is None where a cell is no single value. ``common`` is how many records have the most common value,
     ``order`` the values as steps of a known scale, ``marks`` the cells that look like marks for "missing", ``notes``
-    what else was noticed, ``drop`` why its content must not be published whatever its name.
+    what else was noticed, ``drop`` why its content must not be published whatever its name. ``name_is_a_cell`` says
+    whether the name looks like one of the cells below it; None where that cannot be told.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ColumnProfile:
     zip: bool = False
     drop: str | None = None
     notes: tuple[str, ...] = ()
+    name_is_a_cell: bool | None = None
     order: tuple[str, ...] | None = field(default=None, repr=False)
     marks: tuple[str, ...] = field(default=(), repr=False)
     role: Role = Role.QUASI
@@ -187,6 +189,7 @@ def profile(path: str | Path) -> Profile:
     if frame.height == 0:
         raise DataError("this table has no rows", file=path, hint="A proposal needs records to look at.")
     columns = [_look(cells, from_text=suffix == ".csv") for cells in frame.get_columns()]
+    _check_names(columns, path)
     person = _person(columns)
     columns = [_proposal(column, person) for column in columns]
     if not any(column.role is Role.SENSITIVE for column in columns):
@@ -217,7 +220,34 @@ def _look(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
         whole or (kind is Type.TEXT and bool(values.str.contains(r"\d").all()))
     )
     seen = ColumnProfile(name, kind, rows, counts.height, rows - len(values), common, whole=whole, zip=zipped)
+    seen = replace(seen, name_is_a_cell=_is_a_cell(name, kind, counts["value"]))
     return _look_at_text(seen, counts["value"], counts["n"]) if kind is Type.TEXT and len(values) else seen
+
+
+def _is_a_cell(name: str, kind: Type | None, values: pl.Series) -> bool | None:
+    """Return whether a name looks like one of the values: of their type, or one of them where they are texts."""
+    if values.is_empty():
+        return None
+    if kind is Type.TEXT:
+        return True if name.strip() in canonical_text(values).str.strip_chars() else None
+    if type_of(infer_type(pl.Series([name])).dtype) is kind:
+        return True
+    return None if name.strip() in hints.MARKS else False
+
+
+def _check_names(columns: list[ColumnProfile], path: Path) -> None:
+    """Refuse a table whose names look like a record, before one of them is shown.
+
+    One column of numbers or dates with a name that is none tells that there is a header.
+    """
+    told = [column.name_is_a_cell for column in columns]
+    if any(told) and False not in told:
+        raise DataError(
+            "the names of the columns look like a record",
+            file=path,
+            line=1 if path.suffix.lower() == ".csv" else None,
+            hint="Write a first line with a name for each column; names of columns with numbers must not be numbers.",
+        )
 
 
 def _look_at_text(seen: ColumnProfile, distinct: pl.Series, times: pl.Series) -> ColumnProfile:

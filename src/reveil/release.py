@@ -21,6 +21,7 @@ from reveil.files import batch_path, draft_folder, output_path, put_in_place, re
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import Form, from_text, quoted, to_text
 from reveil.snapshot import to_native
+from reveil.snapshot.parquet_file import FAILURES
 from reveil.threads import each
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from reveil.schema import Schema
     from reveil.statistics import CodeArray
 
+# A table that does not match its manifest can trip anything that reads it, polars included.
+_UNREADABLE = (*FAILURES, LookupError, TypeError, AttributeError, ArithmeticError)
 _THREADED = 20_000
 GROUP, COUNT = "group", "count"  # columns of two-table releases
 LEVEL = "level"  # a column of releases with nested boxes
@@ -159,6 +162,14 @@ class Release:
     def write_checked(self, path: str | Path, check: Callable[[Release], None]) -> Path:
         """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place."""
         target = output_path(path)
+        try:
+            return self._write_checked(target, check)
+        except OSError:
+            raise FileError(
+                "this release cannot be written here", file=target, hint="Check permissions and free space."
+            ) from None
+
+    def _write_checked(self, target: Path, check: Callable[[Release], None]) -> Path:
         leftover = [] if self.batch is not None else _second_table(target)
         with draft_folder(target) as folder:
             draft = folder / target.name
@@ -192,7 +203,7 @@ class Release:
                 file=batch_path(path),
                 hint="Keep the files of a release together.",
             )
-        if digest_of(*tables) not in (manifest["digest"], manifest.get("digests", {}).get(_format(path))):
+        if digest_of(*tables) not in (manifest["digest"], (manifest.get("digests") or {}).get(_format(path))):
             raise VerificationError(
                 "this table is not the one its manifest describes",
                 file=path,
@@ -201,7 +212,7 @@ class Release:
         try:
             batch = read_table(tables[1]) if len(tables) > 1 else None
             return _assemble(read_table(path), batch, manifest)
-        except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        except _UNREADABLE:
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."
             ) from None
@@ -258,7 +269,7 @@ def _still_true(target: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
         return {}
     changing = ("digest", "digests")
     same = all(before.get(key) == value for key, value in manifest.items() if key not in changing)
-    digests = before.get("digests", {}) if same else {}
+    digests = (before.get("digests") or {}) if same else {}
     return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}
 
 

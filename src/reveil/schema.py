@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from reveil.errors import ConfigError, DataError, shown
+from reveil.errors import ConfigError, DataError, is_shown_whole, shown
 from reveil.hierarchy import Taxonomy, value_text
 
 
@@ -233,25 +233,17 @@ class Schema:
 
         ``header_line``: the names are the first line of a text file, which may be missing.
         """
-        declared = {c.name for c in self.columns}
         if "" in names:
             raise DataError("a column has no name", file=file, hint="Name every column.")
-        if header_line and not declared & set(names):
-            # Shown names could be cells: a file without a header begins with a person.
-            raise DataError(
-                "none of the declared columns is in this table",
-                file=file,
-                hint="Does the file lack a header line, or is it another table than the config is for?",
-            )
-        extra = [name for name in names if name not in declared]
+        extra = undeclared(names, self.columns, file=file, header_line=header_line)
         if extra:
-            lines = "\n  ".join(f'{toml_key(name)} = "quasi"' for name in extra[:10])
+            lines = "".join(f'\n  {toml_key(name)} = "quasi"' for name in extra[:10] if is_shown_whole(name))
             raise DataError(
                 f"{_columns(extra)} not declared",
                 file=file,
                 column=extra[0],
-                hint="Give each a role under [columns] (quasi, sensitive, plain, identifier or person), such as\n  "
-                + lines,
+                hint="Give each a role under [columns] (quasi, sensitive, plain, identifier or person)"
+                + (f", such as{lines}" if lines else "."),
             )
         missing = [c.name for c in self.columns if c.name not in set(names)]
         if missing:
@@ -261,6 +253,34 @@ class Schema:
                 column=missing[0],
                 hint=f"The table has {shown(names)}. Mend the name or take the line out of the config.",
             )
+
+
+def undeclared(
+    names: Sequence[str], columns: Iterable[Column], *, file: str | None, header_line: bool = False
+) -> list[str]:
+    """Return the names that are not declared, if they may be shown; raise where they could be cells.
+
+    A table without a line of names begins with a person. What stands there is taken for names if at least half of it
+    is declared: a header to which a record was glued has fewer.
+    """
+    declared = {column.name for column in columns}
+    strange = [place for place, name in enumerate(names, 1) if name not in declared]
+    lacking = "Does the file lack a header line, or is" if header_line else "Is"
+    if len(strange) == len(names):
+        raise DataError(
+            "none of the declared columns is in this table",
+            file=file,
+            hint=f"{lacking} it another table than the config is for?",
+        )
+    if 2 * len(strange) > len(names):
+        places = ", ".join(map(str, strange[:10])) + (f" and {len(strange) - 10:,} more" if len(strange) > 10 else "")
+        raise DataError(
+            f"{len(strange):,} of the {len(names):,} columns of this table are not declared: {places}, counted from 1",
+            file=file,
+            hint=f"{lacking} it another table than the config is for? Else give each of them a role under [columns]. "
+            "With so few known names, the others may be cells: they are not shown.",
+        )
+    return [names[place - 1] for place in strange]
 
 
 def make_column(
@@ -309,4 +329,4 @@ def _names(given: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _columns(names: Sequence[str]) -> str:
-    return f"column {names[0]!r} is" if len(names) == 1 else f"columns {shown(names)} are"
+    return f"column {shown(names)} is" if len(names) == 1 else f"columns {shown(names)} are"

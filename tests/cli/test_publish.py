@@ -141,7 +141,7 @@ BAD_TABLES = {
     "undeclared column": (lambda t: t.replace("pid,", "extra,pid,", 1).replace("\n", "\n1,").rstrip("1,"), "extra"),
     "missing column": (lambda t: t.replace(",diagnosis", ",diag", 1), "diag"),
     "ragged": (lambda t: t + "1,2,3\n", "402"),
-    "duplicate header": (lambda t: t.replace("pid,name", "pid,pid", 1), "pid"),
+    "duplicate header": (lambda t: t.replace("pid,name", "pid,pid", 1), "columns 1 and 2"),
     "empty table": (lambda t: t.splitlines()[0] + "\n", "no r"),
     "empty file": (lambda _: "", "empty"),
     "uncovered value": (lambda t: t.replace("Ulmenau", "Atlantis"), "Atlantis"),

@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 from reveil.cli import interrupts
+from reveil.cli.silence import alone_on_stderr
 from reveil.errors import ReveilError
 
 COMMANDS = {
@@ -67,8 +68,16 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and end with the right exit code, never with a traceback."""
     interrupts.install()
+    with alone_on_stderr():
+        code = _run()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command that was called and return its exit code."""
+    code: int
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False) or 0
     except ReveilError as error:
         click.echo(f"error: {error}", err=True)
         code = error.exit_code
@@ -84,7 +93,10 @@ def main() -> None:
         # The reader of our output has gone; say nothing more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except Exception as error:  # noqa: BLE001  (the text of a foreign exception may quote cells: never show it)
+    except BaseException as error:  # noqa: BLE001  (the text of a foreign exception may quote cells: never show it)
+        # What polars raises where it gives up is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
         click.echo(f"error: something went wrong inside Reveil ({type(error).__name__} at {place})", err=True)
@@ -95,4 +107,4 @@ def main() -> None:
                 "  Nothing was published. REVEIL_DEBUG=1 shows where; what it prints may contain cells.", err=True
             )
         code = 2
-    sys.exit(code)
+    return code

@@ -54,7 +54,6 @@ _AND_MORE = re.compile(r"(.+?)\s*\+")
 _DASH = re.compile(r"\s*[-–]\s*")
 _MEMBER = re.compile(r'\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|$))|[^,]+)(?:,|$)')
 _ON_A_LINE = re.compile(r"[-+0-9.:T ]+")
-_LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -125,12 +124,11 @@ def _not_understood(cells: Cells, strange: list[int], attribute: Attribute) -> D
         Kind.SET: "Write a, {a, b}, a* or *; ranges have a meaning among numbers and dates only.",
     }
     texts = [str(cells.distinct[cell]) for cell in strange]
-    told = shown(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…" for text in texts)
     place, row = Place("the release"), None
     if isinstance(cells, ForeignCells):
         place, row = cells.place, None if cells.rows is None else int(cells.rows[strange].min())
     return place.error(
-        f"column {attribute.name!r} has cells that cannot be understood: {told}",
+        f"column {attribute.name!r} has cells that cannot be understood: {shown(texts)}",
         column=attribute.name,
         row=row,
         hint=hints[attribute.kind],

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from reveil.errors import DataError, FileError, shown
+from reveil.errors import DataError, FileError, is_shown_whole, shown
 from reveil.files import batch_path
 from reveil.foreign.cells import ForeignCells
-from reveil.manifest import digest_of, make_manifest, manifest_path
+from reveil.manifest import digest_of, make_manifest, manifest_path, read_json
 from reveil.notation import Form, parsed, to_text
 from reveil.release import COUNT, GROUP, LEVEL, Release, classes_of, dtype_name, places_in
-from reveil.schema import Column, Role, Schema, toml_key
+from reveil.schema import Column, Role, Schema, toml_key, undeclared
 from reveil.snapshot import canonical_text, infer_type, type_of
 from reveil.snapshot.csv_file import check_path, read_csv
 from reveil.snapshot.frames import from_native
@@ -51,25 +51,14 @@ class PublishedSchema(Schema):
 
     def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
         """Raise if the table has a column that nobody declared; columns may be missing."""
-        known = {column.name for column in self.columns}
-        if not known & set(names):
-            # Shown names could be cells: a file without a header begins with a person.
-            raise DataError(
-                "none of the declared columns is in this table",
-                file=file,
-                hint=("Does the file lack a header line, or is" if header_line else "Is")
-                + " it another table than the schema is for?",
-            )
-        extra = [name for name in names if name not in known]
+        extra = undeclared(names, self.columns, file=file, header_line=header_line)
         if extra:
+            line = f', such as\n  {toml_key(extra[0])} = "plain"' if is_shown_whole(extra[0]) else "."
             raise DataError(
-                f"column {extra[0]!r} is not declared"
-                if len(extra) == 1
-                else f"columns {shown(extra)} are not declared",
+                f"column{'' if len(extra) == 1 else 's'} {shown(extra)} {'is' if len(extra) == 1 else 'are'} not declared",
                 file=file,
                 column=extra[0],
-                hint="Take it out of the table, or give it a role under [columns], such as\n  "
-                f'{toml_key(extra[0])} = "plain"',
+                hint="Take it out of the table, or give it a role under [columns]" + line,
             )
 
 
@@ -112,7 +101,7 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
 def _has_manifest(path: Path) -> bool:
     """Return whether a manifest of Reveil's lies beside a table; one that is damaged is still one."""
     try:
-        manifest = json.loads(manifest_path(path).read_bytes())
+        manifest = read_json(manifest_path(path))
     except ValueError:
         return True
     except OSError:
@@ -136,7 +125,7 @@ def _header(name: str) -> str:
     """Return a column name as it was before it was quoted as JSON."""
     try:
         return str(json.loads(name))
-    except ValueError:
+    except (ValueError, RecursionError):
         return name
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from reveil.errors import FileError, RefusedError, ReveilError
 from reveil.files import SUFFIXES, tables_of
-from reveil.manifest import digest_of, manifest_path
+from reveil.manifest import digest_of, manifest_path, read_json
 from reveil.release import Release
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _manifests(vault: Vault, folder: Path) -> Iterator[tuple[Path, dict[str, Any
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = read_json(path)
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) else None

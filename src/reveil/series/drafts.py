@@ -67,7 +67,7 @@ def deliver(draft: Path, target: Path) -> None:
             _copy(draft, target)
         else:
             Release.read(draft).write(target)
-    except OSError:
+    except (OSError, FileError):
         raise FileError(
             "this release could not be written here",
             file=target,

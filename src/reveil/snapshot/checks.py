@@ -13,7 +13,7 @@ import polars as pl
 
 from reveil.errors import shown
 from reveil.schema import Column, Role, Type
-from reveil.snapshot.types import canonical_text, type_of
+from reveil.snapshot.types import canonical_text, outside_the_calendar, type_of
 
 if TYPE_CHECKING:
     from reveil.snapshot.place import Place
@@ -45,6 +45,18 @@ def check_storage(series: pl.Series, column: Column, place: Place) -> None:
             f"column {column.name!r} holds {words}, which cannot be a {column.role.value} column",
             column=column.name,
             hint=f"{remedy}, or declare the column an identifier: it is then dropped.",
+        )
+
+
+def check_calendar(series: pl.Series, column: Column, place: Place) -> None:
+    """Refuse dates and times that cannot be written."""
+    outside = outside_the_calendar(series)
+    if outside is not None:
+        raise place.error(
+            f"column {column.name!r} has {int(outside.sum()):,} dates or times that no calendar has",
+            row=outside.arg_max(),
+            column=column.name,
+            hint="Dates lie in the years 0 to 9999. Leave the cells empty, or mend what wrote them.",
         )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import DataError, FileError, shown
+from reveil.errors import DataError, FileError
 from reveil.kernels.csv_scan import scan
 from reveil.kernels.plain import csv_scan as kinds
 from reveil.snapshot.place import Lines
@@ -59,7 +59,8 @@ def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> TextTable:
         starts = np.empty(records, np.int64)
         scan(content, delimiter[0], starts)
     schema = {str(i): pl.String for i in range(columns)}
-    names = _parse(header, delimiter, schema, [""], path).row(0)
+    # With a mark of its own, so that polars does not take one away that belongs to the first name.
+    names = _parse(codecs.BOM_UTF8 + header, delimiter, schema, [""], path).row(0)
     _check_names(names, path)
     if records == 0:
         frame = pl.DataFrame(schema=schema)
@@ -168,14 +169,14 @@ def _check_names(names: tuple[str | None, ...], path: Path) -> None:
             line=1,
             hint="Name every column in the first line; a pandas index is left out with to_csv(..., index=False).",
         )
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
+    twice = next((i for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        # By number: in a file without a header these would be cells of a record.
         raise DataError(
-            f"the header names {shown(dict.fromkeys(twice))} more than once",
+            f"one name stands more than once in the header, over columns {names.index(names[twice]) + 1} and {twice + 1}",
             file=path,
             line=1,
-            column=twice[0],
-            hint="Give each column a name of its own.",
+            hint="Give each column a name of its own, in the first line.",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from reveil.errors import ConfigError, DataError, shown
+from reveil.errors import ConfigError, DataError
 from reveil.schema import Role, Schema
 
 _ORIGIN = "the frame"
@@ -104,11 +104,10 @@ def _from_pandas(source: Any, schema: Schema) -> pl.DataFrame:
 
 
 def _check_names(names: list[str]) -> None:
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
+    twice = next((i for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
         raise DataError(
-            f"the frame has more than one column named {shown(dict.fromkeys(twice))}",
+            f"one name stands more than once, over columns {names.index(names[twice]) + 1} and {twice + 1}",
             file=_ORIGIN,
-            column=twice[0],
             hint="Give each column a name of its own.",
         )

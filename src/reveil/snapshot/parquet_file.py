@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # A damaged file can trip polars anywhere; its own words stay unsaid, they may quote cells.
-_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
 def read_parquet(path: Path, check_names: Callable[[list[str]], None]) -> pl.DataFrame:
@@ -28,11 +28,11 @@ def read_parquet(path: Path, check_names: Callable[[list[str]], None]) -> pl.Dat
     with file:
         try:
             names = list(pl.read_parquet_schema(file))
-        except _FAILURES:
+        except FAILURES:
             raise broken from None
     check_names(names)
     try:
         # A path is one file: no pattern, and no columns read out of the names of folders.
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
-    except _FAILURES:
+    except FAILURES:
         raise broken from None

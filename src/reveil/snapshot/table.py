@@ -13,6 +13,7 @@ from reveil.errors import DataError, FileError
 from reveil.schema import Column, Role, Schema
 from reveil.snapshot.checks import (
     check_bins,
+    check_calendar,
     check_cast,
     check_covered,
     check_finite,
@@ -90,7 +91,8 @@ def _settle(
     if column.role is Role.IDENTIFIER:
         return series
     check_storage(series, column, place)
-    series = nan_to_null(series)
+    check_calendar(series, column, place)
+    series = nan_to_null(_narrowed(series, column, place))
     if null_values and not from_text:
         # The same mark means the same in a frame as in a file; numbers are compared as they would be written.
         marked = canonical_text(series).is_in(pl.Series(null_values).implode()).fill_null(value=False)
@@ -112,6 +114,25 @@ def _settle(
     if column.role is Role.PERSON:
         check_persons(series, column, place)
     return series
+
+
+def _narrowed(series: pl.Series, column: Column, place: Place) -> pl.Series:
+    """Return numbers in a type that everything else can count with."""
+    kind = str(series.dtype)
+    if kind == "Float16":
+        return series.cast(pl.Float32)
+    if kind != "UInt128" or column.role is Role.PERSON:
+        return series  # persons are compared as texts
+    signed = series.cast(pl.Int128, strict=False)
+    lost = signed.is_null() & series.is_not_null()
+    if lost.any():
+        raise place.error(
+            f"column {column.name!r} has {int(lost.sum()):,} whole numbers of more than 127 bits",
+            row=lost.arg_max(),
+            column=column.name,
+            hint='Write them as text, with type = "text" in the config.',
+        )
+    return signed
 
 
 def _inferred(series: pl.Series, column: Column) -> pl.Series:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Most columns that are not of a type show it early; the whole column is only looked at when its head fits.
 _HEAD = 512
 
+_FIRST_DAY, _LAST_DAY = -719_528, 2_932_896  # 0000-01-01 and 9999-12-31, in days since 1970
+_DAY = 86_400  # seconds
+
 _NAN = r"(?i)^[+-]?nan$"
 _INTEGER = r"^[+-]?[0-9]+$"
 _PLAIN_NUMBER = r"^(?:-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:nan))$"
@@ -124,6 +127,34 @@ def nan_to_null(series: pl.Series) -> pl.Series:
         return series
     x = pl.col("x")
     return _select(series, pl.when(x == 0).then(pl.lit(0.0, series.dtype)).when(x.is_not_nan()).then(x))
+
+
+def outside_the_calendar(series: pl.Series) -> pl.Series | None:
+    """Return which cells hold a date or a time that four digits of a year, or a day, do not have; None if none does.
+
+    A Parquet file can hold them, and polars ends where it has to write one. Cells may be lists or have fields.
+    """
+    dtype = series.dtype
+    if isinstance(dtype, pl.Struct):
+        parts = [outside_the_calendar(series.struct.field(field.name)) for field in dtype.fields]
+        found = [part for part in parts if part is not None]
+        return pl.select(pl.any_horizontal(found)).to_series() if found else None
+    if isinstance(dtype, pl.List | pl.Array):
+        inside = outside_the_calendar(series.explode(empty_as_null=True))
+        return None if inside is None else pl.repeat(True, len(series), eager=True)
+    if dtype == pl.Date:
+        first, last = _FIRST_DAY, _LAST_DAY
+    elif dtype == pl.Time:
+        first, last = 0, _DAY * 10**9 - 1
+    elif isinstance(dtype, pl.Datetime):
+        # In another zone it may be the day before or after.
+        unit = {"ms": 10**3, "us": 10**6, "ns": 10**9}[dtype.time_unit]
+        first, last = (_FIRST_DAY + 1) * _DAY * unit, _LAST_DAY * _DAY * unit - 1
+        first, last = max(first, -(2**63)), min(last, 2**63 - 1)
+    else:
+        return None
+    outside = ~series.to_physical().is_between(first, last).fill_null(value=True)
+    return outside if outside.any() else None
 
 
 def canonical_text(series: pl.Series) -> pl.Series:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Connection = duckdb.DuckDBPyConnection
 
 LOCKED = "Could not set lock"
+UNWRITTEN = "Could not write"  # also DuckDB's
 FIRST_TEXT = "another publisher was first"
 FIRST_HINT = "Nothing was published by this run. Look at `reveil history` and publish again."
 BUSY_TEXT = "another publisher is at work in this vault"
@@ -56,9 +57,10 @@ def translated(folder: Path) -> Iterator[None]:
     """Say in our words what went wrong: DuckDB's texts quote values."""
     try:
         yield
-    except duckdb.TransactionException:
-        raise BusyError(FIRST_TEXT, hint=FIRST_HINT, file=folder) from None
     except (duckdb.Error, OSError) as error:
+        # A full disk ends a transaction, too.
+        if isinstance(error, duckdb.TransactionException) and UNWRITTEN not in str(error):
+            raise BusyError(FIRST_TEXT, hint=FIRST_HINT, file=folder) from None
         if LOCKED in str(error):
             raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=folder) from None
         raise VaultError(

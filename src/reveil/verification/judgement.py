@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.codes import Codes, SensitiveAttribute, encode_sensitive
-from reveil.errors import VerificationError
+from reveil.errors import VerificationError, excerpt
 from reveil.groups import Groups, renumbered
 from reveil.models.t_closeness import TCloseness
 from reveil.release import COUNT, GROUP
@@ -53,7 +53,7 @@ def describe_group(release: Release, number: int) -> str:
     if release.groups is not None:
         return str(number)
     texts = {name: str(own.text[int(own.index[number])]) for name, own in release.cells.items()}
-    return ", ".join(f"{name}={text if len(text) <= 60 else text[:59] + '…'}" for name, text in texts.items())
+    return ", ".join(f"{name}={excerpt(text)}" for name, text in texts.items())
 
 
 def check_groups(release: Release, model: Model, stats: GroupStats, groups: Groups) -> dict[str, Any]:
