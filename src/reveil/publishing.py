@@ -17,6 +17,7 @@ from reveil.models.base import Model
 from reveil.release import Release
 from reveil.series import Published, Series
 from reveil.series.published import Stage, silent
+from reveil.series.reading import selected
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
@@ -99,14 +100,18 @@ def publish_file(
     return Published(prepared.release, "published")
 
 
-def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, stage: Stage = silent) -> Release:
-    """Verify a published file against the file it came from."""
+def verify_file(
+    config: Config, release: str | Path, snapshot: str | Path, *, where: str | None = None, stage: Stage = silent
+) -> Release:
+    """Verify a published file against the file it came from; ``where`` is the expression it was published with."""
     stage("reading")
     written = Release.read(release)
     if config.in_series and config.vault_path.exists():
-        # The vault knows which part of the table was asked for.
+        # The vault knows which columns were asked for, and recognises the expression.
         known = config.guarantee.remembers
-        raw = Series.of(config).part_of(snapshot, written.manifest, known=known, table=Path(release))
+        raw = Series.of(config).part_of(snapshot, written.manifest, where, known=known, table=Path(release))
+    elif where is not None:
+        raw = selected(read_snapshot(snapshot, config.schema), where)
     else:
         raw = read_snapshot(snapshot, config.schema)
     stage("verifying")

@@ -69,6 +69,8 @@ def test_grades(tmp_path):
         ("tau-safety", ["missing sensitive values"], ["blind = true", "domain = [...]"], "domain does not have"),
         ("refinement", ["a sensitive value changes"], ["blind = true"], "do not change"),
         ("global", ["forget somebody"], ["permanent = ['d01']"], "tombstone"),
+        ("refinement", ["forget somebody"], [], "alone in their cell"),
+        ("m-invariance", ["a part of the people (`--where`)"], [], "would return later"),
     ],
 )
 def test_what_needs_a_word(kind, names, settings, why, tmp_path):

@@ -149,6 +149,7 @@ LATER = {
     "the same table once more (`--again`)": lambda request: request.asked.update(again=True),
     "a part of the people (`--where`)": lambda request: request.asked.update(where="town in {Ash, Birk}"),
     "`--where` on the sensitive column": lambda request: request.asked.update(where="disease = d01"),
+    "`--where` on the person column or an identifier": lambda request: request.asked.update(where="pid < 50"),
     "some of the quasi columns (`--columns`)": lambda request: request.asked.update(columns=["age", "disease"]),
     "without the sensitive column (`--columns`)": lambda request: request.asked.update(columns=["age"]),
     "a quasi column that comes later": lambda request: (

@@ -151,8 +151,12 @@ def test_who_is_in_a_part_of_the_table_is_known_to_the_attacks(tmp_path):
     frame = snapshot(0, 60).with_columns(ward)
     series, columns = rv.Series.load(path), ["age", "town", "disease"]
     releases = [series.publish(frame, columns=columns), series.publish(frame, columns=columns, where="ward = x")]
-    content = report(path, releases, [frame, frame])
+    with pytest.raises(ConfigError, match="release 2 is of a part of the table") as refused:
+        report(path, releases, [frame, frame])
+    assert "'ward'" in refused.value.hint
+    content = report(path, releases, [frame, frame], where=["age < 3", "ward = x"])
     known = [frame, frame.filter(pl.col("ward") == "x")]
+    assert report(path, releases, known)["risk"] == content["risk"]  # the part itself will do
     assert content["risk"]["certain"] == rv.audit(releases, series.schema, truth=known).summary["certain"]
     assert content["trend"] is None  # the releases are of different parts
 

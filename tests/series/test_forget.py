@@ -117,15 +117,21 @@ def test_on_the_command_line(tmp_path):
     assert not (tmp_path / "ward.vault").exists()
     own = rv.Series.load(path)
     own.publish(raw)
-    done = command("forget", "777", "-c", path)
-    assert done.returncode == 2
+    unknown = command("forget", "777", "-c", path)
+    assert unknown.returncode == 0
+    assert "warning" in unknown.stderr
+    assert "Check the id" in unknown.stderr
     done = command("forget", "5", "-c", path)
     assert done.returncode == 0
     assert "forgotten" in done.stderr
     assert in_bytes(own.vault, TOWN) == []
+    assert command("forget", "5", "-c", path) == unknown, "nobody can tell who was erased from who never was there"
     done = command("forget", "6", "-c", path, "--tombstone")
     assert done.returncode == 0
     assert "tombstone" in done.stderr
+    before = contents(own.vault)
+    assert command("forget", "6", "-c", path, "--tombstone") == unknown
+    assert contents(own.vault) == before
     assert len(tables(own.vault)["persons"]) == 39
     own.publish(written(tmp_path, "next.csv", 6, 50))
     assert own.history()[1]["returned"] == 1

@@ -80,4 +80,5 @@ def test_only_types_that_postgresql_has_too():
     text = " ".join(statement for migration in MIGRATIONS for statement in migration.statements)
     inside = text.replace("(", " ").replace(")", " ").replace(",", " ").split()
     kinds = {word for word in inside if word.isupper()} - {"CREATE", "TABLE", "ALTER", "ADD", "COLUMN"}
+    kinds -= {"INSERT", "INTO", "VALUES", "UPDATE", "SET"}
     assert kinds <= {"INTEGER", "BIGINT", "TEXT", "BOOLEAN"}

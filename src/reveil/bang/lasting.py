@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from reveil.bang.dendrogram import Dendrogram
 from reveil.bang.file import BangFile
@@ -61,6 +62,38 @@ def _worn(scale: Scale, attribute: Attribute, method: Mapping[str, Any]) -> bool
     now = Scales.of(Codes((attribute,), (), len(attribute.codes)), quantile=method["quantile"]).scales[0]
     crowd, usual = (int(np.bincount(own.of_codes(attribute)[attribute.codes]).max(initial=0)) for own in (scale, now))
     return crowd > WORN * max(usual, int(method["block"]))
+
+
+def without_values(layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Layout:
+    """Return a layout without values that are not among those that somebody still has; given cut points stay.
+
+    A cell then starts at the next value in it that somebody has. Nobody who is there falls into another cell: one that
+    held nobody else is not started any more, and regions stay what they are.
+    """
+    given = layout["method"].get("scales") or {}
+    none = pl.Series([], dtype=pl.String)
+    kept = {
+        name: own if name in given else _among(own, values.get(name, none)) for name, own in layout["scales"].items()
+    }
+    return {**layout, "scales": kept}
+
+
+def _among(state: Mapping[str, Any], left: pl.Series) -> Layout:
+    """Return the state of a scale with values that are left only."""
+    texts, cells = pl.Series(state["values"], dtype=pl.String), np.array(state["cells"], np.int64)
+    if not state["interval"]:
+        there = texts.is_in(left.implode()).to_numpy()
+        return {**state, "values": texts.filter(there).to_list(), "cells": cells[there].tolist()}
+    both = pl.concat([texts, left.rename(texts.name)])
+    numbers = both.cast(pl.Float64, strict=False)
+    # Dates and times are written so that their texts have the order of the values.
+    ranks = (both if numbers.null_count() else numbers).rank("dense").cast(pl.Int64).to_numpy()
+    starts, others = ranks[: len(texts)], ranks[len(texts) :]
+    order = np.argsort(others, kind="stable")
+    nearest = np.searchsorted(others[order], starts)
+    found = np.append(others[order], np.iinfo(np.int64).max)[nearest]
+    there = found < np.append(starts[1:], np.iinfo(np.int64).max)
+    return {**state, "values": left.gather(order[nearest[there]]).to_list(), "cells": cells[there].tolist()}
 
 
 def lasting_blocks(

@@ -33,7 +33,8 @@ class Cohorts:
     """The cohorts of the persons of a snapshot.
 
     ``member``: the cohort of each record, -1 for who is in none. ``told``: the value with which each was told first,
-    a permanent one as soon as it was told; -1 for who is in none. ``broken``: cohorts of which somebody is absent.
+    a permanent one as soon as it was told; -1 for who is in none. ``broken``: cohorts of which somebody is absent, or
+    was erased: of a tombstone nobody knows any more what was told first.
     """
 
     member: CodeArray = field(repr=False)
@@ -49,7 +50,7 @@ class Cohorts:
         member, told = np.full(records, -1, np.int32), np.full(records, -1, np.int32)
         here = record >= 0
         member[record[here]], told[record[here]] = cohort[here], value[here]
-        broken = np.unique(cohort[~here]).astype(np.int32)
+        broken = np.unique(cohort[~here | (value < 0)]).astype(np.int32)
         return cls(member, told, broken, int(cohort.max(initial=0)))
 
 
@@ -94,7 +95,7 @@ def keep_together(
     told = np.where(own >= 0, cohorts.told, values).astype(np.int32)
     bad = broken_groups(own, told, permanent, harmless, pairs, needs, rule)
     out = rests | ((own >= 0) & np.isin(own, np.union1d(resting, bad)))
-    return Kept(out, now)
+    return Kept(out, np.where(now >= 0, now, values).astype(np.int32))  # who was erased rests, whatever their value
 
 
 def broken_groups(

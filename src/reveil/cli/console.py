@@ -82,6 +82,9 @@ class Console:
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Say nothing unless something is wrong.")
 config_option = click.option("-c", "--config", "config_path", required=True, type=click.Path(), help="The reveil.toml.")
+where_option = click.option(
+    "--where", metavar="EXPR", help="The expression with which a part of the table was published, as it was written."
+)
 json_option = click.option(
     "--json", "json_path", metavar="F", type=click.Path(), help="Write JSON to this file; - prints it."
 )

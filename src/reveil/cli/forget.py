@@ -10,19 +10,26 @@ from reveil.cli.console import Console, config_option
 @click.command("forget")
 @click.argument("person")
 @config_option
-@click.option("--tombstone", is_flag=True, help="Keep pseudonym and signatures: the bound goes on if they return.")
+@click.option(
+    "--tombstone", is_flag=True, help="Keep the pseudonym and what was told: the bound goes on if they return."
+)
 def command(person: str, config_path: str, tombstone: bool) -> None:
     """Erase PERSON from the vault, archive included: the bytes are gone from its files.
 
     What was published stays published. Take the person out of your own table: in the next release they are gone like
     anybody who left, and a counterfeit may take their place. Without --tombstone, someone who comes back is new: their
-    bound starts again, and with it that of everybody who ever shared a group with them. Sensitive values that were
-    published stay in the vault's list of values, without a person. Backups of the vault are yours to mend.
+    bound starts again, and with it that of everybody who ever shared a group with them; under refinement that is
+    refused. Sensitive values that were published stay in the vault's list of values, without a person. Backups of the
+    vault are yours to mend.
     """
-    from reveil.errors import DataError
     from reveil.series import Series
 
     if not Series.load(config_path).forget(person, tombstone=tombstone):
-        raise DataError("the vault does not know this person", hint="Was the id written as in the table?")
+        # The same words for both: whether somebody was erased before is nobody's business either.
+        Console().say(
+            "warning: there is nothing to forget: the vault does not know this person, or they were erased before\n"
+            "  Check the id: it has to be written as in the table."
+        )
+        return
     kept = "; a tombstone is kept" if tombstone else ""
     Console().say(f"forgotten: nothing about this person is left in the vault{kept}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reveil.cli.console import Console, config_option, json_option, quiet_option, write_json
+from reveil.cli.console import Console, config_option, json_option, quiet_option, where_option, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ NOTES = {"query_error skipped": "queries that no raw record satisfies, left out 
     "--selectivity", type=float, default=0.05, show_default=True, help="Share of the records in a query, about."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which queries are drawn.")
+@where_option
 @json_option
 @quiet_option
 def command(
@@ -39,6 +40,7 @@ def command(
     dimensions: int | None,
     selectivity: float,
     seed: int,
+    where: str | None,
     json_path: str | None,
     quiet: bool,
 ) -> None:
@@ -53,6 +55,8 @@ def command(
         from reveil.measures import measure
         from reveil.release import Release
         from reveil.series import Series
+        from reveil.series.reading import selected
+        from reveil.snapshot import read_snapshot
 
         console.announce_compilation()
         config = load_config(config_path)
@@ -60,8 +64,11 @@ def command(
         release = Release.read(release_path)
         raw: object = raw_path
         schema = config.schema
-        if config.in_series and config.vault_path.exists():  # the vault knows which part of the table was asked for
-            part = Series.of(config).part_of(raw_path, release.manifest)
+        if config.in_series and config.vault_path.exists():  # the vault knows which columns were asked for
+            part = Series.of(config).part_of(raw_path, release.manifest, where)
+            raw, schema = part.frame, part.schema
+        elif where is not None:
+            part = selected(read_snapshot(raw_path, schema), where)
             raw, schema = part.frame, part.schema
         console.stage("measuring")
         found = measure(raw, release, schema, queries, seed, dimensionality=dimensions, selectivity=selectivity)

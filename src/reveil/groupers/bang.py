@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from reveil.bang.index import Filed
-from reveil.bang.lasting import lasting_blocks
+from reveil.bang.lasting import lasting_blocks, without_values
 from reveil.errors import ConfigError, shown
 from reveil.groupers.base import Grouper
 from reveil.models.base import whole_number
@@ -125,6 +125,10 @@ class BangA(Grouper):
         made = {"kind": self.name, **self.parameters()}
         filed, tree, kept = lasting_blocks(made, codes, self.scales, layout, part=part)
         return Cut(self, filed, tree), filed.codes, kept
+
+    def forgetting(self, layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Mapping[str, Any] | None:
+        """Leave values out at which cells start, or that are categories, where nobody has them any more."""
+        return without_values(layout, values)
 
     def fit(self, frame: Any, schema: Schema) -> BangIndex:
         """Return an index over a table, for many cuts; no sensitive value is looked at before a cut asks for it.

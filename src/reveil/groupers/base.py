@@ -18,6 +18,8 @@ from reveil.statistics import GroupStats, Histogram, Partition
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import polars as pl
+
     from reveil.codes import Codes
     from reveil.models.base import Model
     from reveil.sampling import Sampling
@@ -80,6 +82,13 @@ class Grouper(ABC):
         columns of the table only. Most methods keep nothing.
         """
         return self, codes, None
+
+    def forgetting(self, layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Mapping[str, Any] | None:  # noqa: ARG002
+        """Return what is left of a layout when a person is erased: ``values`` are those that somebody else still has.
+
+        What another method kept is of no use to this one, and may hold anything.
+        """
+        return None
 
     def reason_against(self, model: Model) -> str | None:
         """Say why this grouper cannot keep a model, or None if it can."""

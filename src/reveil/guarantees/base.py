@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reveil.codes import Codes
+    from reveil.expressions import Expression
     from reveil.groupers.base import Grouper
     from reveil.models.base import Model
     from reveil.release import Release
@@ -42,7 +43,7 @@ class Memory:
     ``lasting`` has the codes that last of each quasi and sensitive column, and ``book`` are the ledgers. ``whole`` is
     the snapshot with all its columns, its records in the same order, where only some are published. ``layout`` is what
     the method kept of how it divided the space, None before it did; ``part``: only some columns or records of the table
-    are published.
+    are published; ``where``: which records, where not all of the table were asked for.
     """
 
     release: int
@@ -61,6 +62,7 @@ class Memory:
     whole: Snapshot | None = field(default=None, repr=False)
     layout: Mapping[str, Any] | None = field(default=None, repr=False)
     part: bool = False
+    where: Expression | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,9 @@ class Guarantee(ABC):
         ``groups`` is the group in which each record was found, -1 for none; ``several``: it could be in others, too.
         """
         return None
+
+    def may_select(self) -> None:  # noqa: B027
+        """Refuse to publish some of the people of a table, and others the next time."""
 
     def may_forget(self, *, tombstone: bool) -> None:  # noqa: B027
         """Refuse an erasure after which the rule of the series could not be kept."""

@@ -103,6 +103,8 @@ class GlobalGuarantee(Guarantee):
     ``harmless`` values are not bounded. ``permanent`` ones never leave who has them: their groups stay together
     (:mod:`reveil.budgets.cohorts`). ``population``, a registration list (a file or a frame with the person and the
     quasi columns): absent persons dilute the groups, against an adversary who does not know who is in the table.
+    Everybody who is published is on the list, with the quasi values of the table; of a part of the table (``where``)
+    the same part of the list dilutes, because whoever holds the file may know which part it is.
 
     *Assumes*: one record per person and snapshot; persons are named alike in all of them; nobody's value is related to
     another's, nor to their own before; all that others may know of a person is declared as quasi; nobody comes back
@@ -339,7 +341,7 @@ class GlobalGuarantee(Guarantee):
         codes = encode(snapshot) if codes is None else codes
         terms = self.terms(memory)
         now = Situation.of(memory, terms)
-        made = make_groups(snapshot, codes, now, terms)
+        made = make_groups(snapshot, codes, now, terms, memory)
         release, placement, numbers = publish_rows(snapshot, made, now, memory, rng)
         published = as_published(snapshot, now, memory)
         if published is not None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reveil.statistics import BoolArray
 
 SURVIVAL = Ledger("survival", keys=("value",), whole=("links",), real=("survival",), coded="value")
-COHORTS = Ledger("cohorts", whole=("cohort", "value"), coded="value")
+COHORTS = Ledger("cohorts", whole=("cohort", "value"), coded="value", blanked=True)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Made:
         return int(self.groups.max(initial=-1)) + 1
 
 
-def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms) -> Made:
+def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms, memory: Memory) -> Made:
     """Group everybody who is published: cohorts as they are, the others anew."""
     published = np.flatnonzero(~now.out)
     if not len(published):
@@ -122,7 +122,8 @@ def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms) 
     n_loose, absent = 0, None
     together, own, optional = codes, loose, None
     if terms.population is not None:
-        listed = with_absent(snapshot, terms.population, published)
+        whole = snapshot if memory.whole is None else memory.whole
+        listed = with_absent(snapshot, terms.population, published, whole, memory.where)
         together = listed.codes
         own = np.concatenate([np.flatnonzero(now.cohorts.member[published] < 0), np.arange(len(published), together.n)])
         optional = np.arange(len(own)) >= len(loose)

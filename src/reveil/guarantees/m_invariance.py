@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.errors import InfeasibleError
+from reveil.errors import InfeasibleError, RefusedError
 from reveil.guarantees.signature_based import COUNTED, SignatureGuarantee
 from reveil.signatures.frequencies import is_eligible
 from reveil.signatures.machine import Space, form_groups
@@ -33,6 +33,7 @@ class MInvariance(SignatureGuarantee):
     m-th of the worlds that agree with all the releases together.
     Assumes: nobody comes back after they left, and no sensitive value changes; one record per person and snapshot;
     all that others may know of a person is declared as quasi.
+    Some of the columns may be published by themselves, some of the people not: they would leave, and return later.
     Does not protect against: persons who return or change their value (use tau-safety); somebody who asks why the
     groups are as they are; related persons; other publishers' data. It does not hide who is in the table.
     Source: Xiao and Tao 2007; thesis 000, 4.3.1.
@@ -67,6 +68,15 @@ class MInvariance(SignatureGuarantee):
         return (
             f"{returned:,} persons came back and {changed:,} have another value: the claim of m-invariance does not "
             "cover that (kind = 'tau-safety' does)"
+        )
+
+    def may_select(self) -> None:
+        """Refuse a part of the people: who is not in it would leave, and return with the next whole table."""
+        raise RefusedError(
+            "m-invariance knows only people who come once and leave once, and whoever is not in this part would return "
+            "later: they would be told another set of values then, and the two together tell too much",
+            hint="Publish the whole table, or use kind = 'tau-safety' or 'refinement', which take parts, in a vault of "
+            "its own into which every release so far is adopted first.",
         )
 
     def situation(self, memory: Memory, schema: Schema) -> Situation:  # noqa: ARG002

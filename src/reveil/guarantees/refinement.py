@@ -179,6 +179,15 @@ class Refinement(Guarantee):
         """Return whether a setting may change: how cells are born and repaired, not what they promise."""
         return key in ("slack", "dirty")
 
+    def may_forget(self, *, tombstone: bool) -> None:
+        """Refuse to erase somebody whose cell would not be known when they come back."""
+        if not tombstone:
+            raise RefusedError(
+                "under refinement an erasure must leave a tombstone: somebody who came back as if they were new would "
+                "be alone in their cell, and so would a newcomer beside them",
+                hint="Forget them with --tombstone: a pseudonym and the number of a cell stay, nothing else.",
+            )
+
     def promise(self, method: Grouper) -> tuple[dict[str, Any], str, tuple[str, ...]]:
         """Return the guarantee as a manifest states it, the claim, and what it assumes."""
         blind = not method.reads_values(self.model) or self.blind

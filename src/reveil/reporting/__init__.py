@@ -31,17 +31,19 @@ def report(
     truth: Sequence[Any] | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
+    where: Sequence[str] = (),
     stage: Callable[[str], None] = silent,
 ) -> dict[str, Any]:
     """Report on a series: return the numbers and, with ``out``, write the page and the JSON beside it.
 
     ``about`` is a config, its path, or a series. What was published comes from the vault; ``releases`` names files (or
     releases) where there is none, or where the files have moved. ``truth`` are the snapshots, one for each release in
-    order: with them risk, query error, trends and churn are measured. Files that cannot be found are named under
+    order: with them risk, query error, trends and churn are measured. ``where`` are the expressions with which parts of
+    a table were published: the vault recognises them and does not keep them. Files that cannot be found are named under
     ``missing``. The report is for the owner's eyes; it has no value of anybody in it.
     """
     target = None if out is None else _target(Path(out), _inputs(about, releases, truth))
-    content = gather(hold(about, releases, truth), stage=stage)
+    content = gather(hold(about, releases, truth, where), stage=stage)
     if target is not None:
         stage("writing")
         with draft_folder(target) as folder:

@@ -81,13 +81,17 @@ class Holdings:
 
 
 def hold(
-    about: Config | Series | str | os.PathLike[str], releases: Sequence[Given] | None, truth: Sequence[Any] | None
+    about: Config | Series | str | os.PathLike[str],
+    releases: Sequence[Given] | None,
+    truth: Sequence[Any] | None,
+    where: Sequence[str] = (),
 ) -> Holdings:
     """Find the releases that a report is about, and read what is there.
 
     ``releases`` says where files are that the vault does not find, or names the releases where there is no vault.
     ``truth`` has one snapshot for each release, in the order of ``releases`` where these are given, else in that of
-    the series; those of releases that are not at hand may be left out.
+    the series; those of releases that are not at hand may be left out. ``where`` are the expressions of releases of a
+    part of a table.
     """
     config = about if isinstance(about, Config | Series) else load_config(Path(about))
     series = config if isinstance(config, Series) else Series.of(config) if config.in_series else None
@@ -105,7 +109,7 @@ def hold(
     found = _with_rows(rows, given) if rows else [_given(one) for one in given]
     held = _numbered([_read(one, config.schema) for one in found])
     if truth:
-        held = _with_truth(held, list(truth), given, series, config.schema)
+        held = _with_truth(held, list(truth), given, series, config.schema, where)
     return Holdings(config.name, config.schema, config.guarantee, config.method, series, tuple(held))
 
 
@@ -173,7 +177,12 @@ def _read(held: Held, schema: Schema) -> Held:
 
 
 def _with_truth(
-    held: list[Held], truth: list[Any], given: list[Given], series: Series | None, schema: Schema
+    held: list[Held],
+    truth: list[Any],
+    given: list[Given],
+    series: Series | None,
+    schema: Schema,
+    where: Sequence[str],
 ) -> list[Held]:
     """Give each release its snapshot, cut to the part that was asked for."""
     places = list(range(len(held)))
@@ -191,17 +200,19 @@ def _with_truth(
     out = list(held)
     for place, source in zip(order, truth, strict=True):
         if held[place].release is not None:
-            out[place] = _with_snapshot(held[place], source, series, schema, held)
+            out[place] = _with_snapshot(held[place], source, series, schema, held, where)
     return out
 
 
-def _with_snapshot(own: Held, source: Any, series: Series | None, schema: Schema, held: Sequence[Held]) -> Held:
+def _with_snapshot(
+    own: Held, source: Any, series: Series | None, schema: Schema, held: Sequence[Held], where: Sequence[str]
+) -> Held:
     """Read the snapshot of one release, and see whether it is that of another one."""
     if series is None or own.row is None:
         snapshot = read_snapshot(source, schema)
         return replace(own, truth=snapshot.frame, snapshot=snapshot)
-    job = series.job_of(source, own.row)
-    strange = not job.is_that_of(own.row)
+    job = series.job_of(source, own.row, where)
+    strange = job.digest != own.row.snapshot  # the expression may be written otherwise, or the table be cut already
     others = [other.number for other in held if other.row is not None and job.is_that_of(other.row)]
     if strange and others:
         raise ConfigError(

@@ -10,6 +10,7 @@ from reveil.errors import ReveilError
 from reveil.measures.churn import churn
 from reveil.measures.comparability import comparability
 from reveil.measures.trend import trend_error
+from reveil.vault.requests import asks_the_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,7 @@ def trend(about: Holdings, notes: list[str], queries: int, *, stage: Callable[[s
     able = [held for held in about.at_hand if held.snapshot is not None and not held.adopted and not held.strange]
     if able and able[-1].row is not None:
         request = able[-1].row.request
-        able = [held for held in able if held.row is not None and held.row.request == request]
+        able = [held for held in able if held.row is not None and asks_the_same(held.row.request, request)]
     snapshots = [held.snapshot for held in able if held.snapshot is not None]
     releases = [held.release for held in able if held.release is not None]
     stage("measuring trends")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import ConfigError, DataError, VerificationError
+from reveil.errors import ConfigError, DataError, ExpressionError, VerificationError
 from reveil.expressions import matches, parse
 from reveil.schema import Role, Schema
 from reveil.series.agreement import check_columns
@@ -16,11 +17,12 @@ from reveil.series.column_types import settled, with_known_types
 from reveil.series.telling import Job
 from reveil.snapshot import Snapshot, read_snapshot
 from reveil.snapshot.csv_file import check_path
+from reveil.vault.requests import COLUMNS, WHERE, is_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from reveil.vault import Vault
+    from reveil.vault import ReleaseRow, Vault
 
 
 def read_job(
@@ -38,16 +40,16 @@ def read_job(
     """
     snapshot = read_snapshot(frame, with_known_types(schema, vault.attributes()))
     snapshot = settled(snapshot, vault.attributes())
-    request: dict[str, Any] = {"columns": None, "where": None}
+    request: dict[str, Any] = {COLUMNS: None, WHERE: None}
     if where is not None:
-        snapshot = _records(snapshot, where, hidden=snapshot.schema.plain if any_columns else ())
-        request["where"] = where
+        snapshot = selected(snapshot, where, hidden=snapshot.schema.plain if any_columns else ())
+        request[WHERE] = where
     if columns is not None:
         listed = columns.split(",") if isinstance(columns, str) else columns
         wanted = tuple(dict.fromkeys(name for given in listed if (name := given.strip())))
         if not wanted:
             raise ConfigError("no column is named", hint="Name columns of the table, separated by commas.")
-        request["columns"] = sorted(wanted)
+        request[COLUMNS] = sorted(wanted)
         check_columns(wanted, snapshot.schema, any_columns=any_columns)
         return Job.of(vault, _columns(snapshot, wanted), request, snapshot)
     return Job.of(vault, snapshot, request)
@@ -58,6 +60,7 @@ def read_part(
     schema: Schema,
     frame: Any,
     manifest: Mapping[str, Any],
+    where: str | None = None,
     *,
     known: bool,
     any_columns: bool = False,
@@ -65,7 +68,8 @@ def read_part(
 ) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
-    ``known``: the vault must know the release, and where ``table`` is its file, the bytes.
+    ``where`` is the expression again, see :func:`job_of`. ``known``: the vault must know the release, and where
+    ``table`` is its file, the bytes.
     """
     own = manifest.get("series_id") == vault.series_id
     rows = {row.release: row for row in vault.releases()} if own else {}
@@ -81,9 +85,46 @@ def read_part(
         raise VerificationError(
             "this file was changed after it was published", file=table, hint="The vault knows other bytes of it."
         )
-    request = {} if row is None else row.request
-    columns, where = request.get("columns"), request.get("where")
-    return read_job(vault, schema, frame, columns, where, any_columns=any_columns).snapshot
+    if row is None:
+        return read_job(vault, schema, frame, None, where, any_columns=any_columns).snapshot
+    return job_of(vault, schema, frame, row, [] if where is None else [where], any_columns=any_columns).snapshot
+
+
+def job_of(
+    vault: Vault,
+    schema: Schema,
+    frame: Any,
+    row: ReleaseRow,
+    given: Sequence[str] = (),
+    *,
+    any_columns: bool = False,
+) -> Job:
+    """Return a snapshot cut as a release asked for it.
+
+    The vault does not keep expressions. The one that a release was made with is among ``given``: the digest of its text
+    is the same, or it leaves the records of which the release was made. Or the snapshot has just these records.
+    """
+    columns, kept = row.request.get(COLUMNS), row.request.get(WHERE)
+
+    def cut(where: str | None) -> Job:
+        return read_job(vault, schema, frame, columns, where, any_columns=any_columns)
+
+    if kept is None:
+        return cut(None)
+    known = [where for where in given if is_expression(vault.key, kept, where)]
+    if known:
+        return cut(known[0])
+    for where in (None, *given):
+        with suppress(DataError, ExpressionError):  # no record satisfies it, or it is about other columns
+            job = cut(where)
+            if job.digest == row.snapshot:
+                return job
+    reads = ", ".join(repr(name) for name in kept[COLUMNS]) or "columns that are not known any more"
+    what = "by another expression" if given else "by an expression, which the vault does not keep"
+    raise ConfigError(
+        f"release {row.release} is of a part of the table, chosen {what}",
+        hint=f"Give it again as it was written: --where EXPR. It is about {reads}.",
+    )
 
 
 def files_of(*given: object) -> list[Path]:
@@ -94,16 +135,29 @@ def files_of(*given: object) -> list[Path]:
     return paths
 
 
-def _records(snapshot: Snapshot, where: str, *, hidden: tuple[str, ...]) -> Snapshot:
-    """Return the records that satisfy an expression over columns that are neither sensitive nor ``hidden``."""
-    expression = parse(where)
-    secret = [name for name in expression.columns() if name in (*snapshot.schema.sensitive, *hidden)]
+def selected(snapshot: Snapshot, where: str, *, hidden: tuple[str, ...] = ()) -> Snapshot:
+    """Return the records that satisfy an expression over columns that are neither sensitive nor ``hidden``.
+
+    Nor over persons and identifiers: a part that is chosen person by person is made of whom somebody wants to single
+    out, and the expression names them.
+    """
+    expression, schema = parse(where), snapshot.schema
+    asked = sorted(expression.columns())
+    secret = [name for name in asked if name in (*schema.sensitive, *hidden)]
     if secret:
         raise ConfigError(
-            f"who is published must not depend on the {snapshot.schema[secret[0]].role.value} column {secret[0]!r}: "
+            f"who is published must not depend on the {schema[secret[0]].role.value} column {secret[0]!r}: "
             "absence would tell it",
             column=secret[0],
             hint="Use columns that others may know.",
+        )
+    naming = [name for name in asked if name in (schema.person, *schema.identifiers)]
+    if naming:
+        raise ConfigError(
+            f"who is published must not depend on the {schema[naming[0]].role.value} column {naming[0]!r}, which names "
+            "people one by one",
+            column=naming[0],
+            hint="Use quasi columns. Take somebody who must not be published out of the table.",
         )
     frame = snapshot.frame.filter(matches(expression, snapshot.frame, snapshot.schema))
     if not frame.height:

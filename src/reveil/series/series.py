@@ -15,7 +15,6 @@ import polars as pl
 from reveil.codes import encode
 from reveil.config import Config, load_config, placed
 from reveil.errors import ConfigError, RefusedError
-from reveil.expressions import parse
 from reveil.files import keep_out, output_path, spare, undisturbed
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.release import GROUP, Release
@@ -29,13 +28,14 @@ from reveil.series.finding import find_file, measures_of
 from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import Published, Stage, silent
-from reveil.series.reading import files_of, read_job, read_part
-from reveil.series.telling import LAYOUT, Job, Telling, check_written, placements_of
+from reveil.series.reading import files_of, job_of, read_job, read_part
+from reveil.series.telling import LAYOUT, Job, Telling, check_written, forgotten, placements_of
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
 from reveil.vault.private import private
 from reveil.vault.protocol import ADOPTED, CONFIRMED, PENDING
+from reveil.vault.requests import COLUMNS, WHERE
 
 if TYPE_CHECKING:
     import os
@@ -180,6 +180,8 @@ class Series:
                     remove_drafts(vault, keep=last.release)
                 return Published(release, "already")
             refuse_if_behind(vault, rows, target)
+            if where is not None:
+                self.guarantee.may_select()
             stage("grouping")
             prepared, telling = self._prepare(vault, job, self.guarantee, rows)
             self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage)
@@ -270,7 +272,7 @@ class Series:
         telling = Telling.of(vault, job, codes, guarantee)
         previous = rows[-1].manifest_digest if rows else None
         # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
-        about = json.dumps(job.request, sort_keys=True)
+        about = json.dumps(job.asked, sort_keys=True)
         seed = vault.key.stream(self._settings(vault)["seed"], telling.memory.release, job.digest, about)
         prepared = guarantee.prepare(
             job.snapshot,
@@ -282,9 +284,9 @@ class Series:
         )
         manifest = prepared.release.manifest
         manifest["series_id"], manifest["previous"] = vault.series_id, previous
-        if job.request.get("where") is not None:
+        if job.request[WHERE] is not None:
             # Which columns decided who is in it, and nothing of what they were compared with.
-            manifest["selection"] = {"columns": sorted(parse(job.request["where"]).columns())}
+            manifest["selection"] = {COLUMNS: job.request[WHERE][COLUMNS]}
         adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
         if adopted and guarantee.remembers:
             qualify(manifest, adopted)
@@ -324,22 +326,31 @@ class Series:
             remove_drafts(vault)
 
     def part_of(
-        self, frame: Any, manifest: Mapping[str, Any], *, known: bool = False, table: Path | None = None
+        self,
+        frame: Any,
+        manifest: Mapping[str, Any],
+        where: str | None = None,
+        *,
+        known: bool = False,
+        table: Path | None = None,
     ) -> Snapshot:
         """Return the part of a snapshot that was asked for when a release was made of it.
 
-        ``known``: the vault must know the release, and the bytes of ``table`` if that is its file. Else one that it
-        does not know is taken to be of the whole table.
+        ``where`` is the expression with which it was published, which the vault does not keep. ``known``: the vault
+        must know the release, and the bytes of ``table`` if that is its file. Else one that it does not know is taken
+        to be of the whole table, or of what satisfies ``where``.
         """
         with self._opened() as vault:
-            any_columns = self.guarantee.any_columns
-            return read_part(vault, self.schema, frame, manifest, known=known, any_columns=any_columns, table=table)
+            more = {"known": known, "any_columns": self.guarantee.any_columns}
+            return read_part(vault, self.schema, frame, manifest, where, **more, table=table)
 
-    def job_of(self, frame: Any, row: ReleaseRow) -> Job:
-        """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it."""
+    def job_of(self, frame: Any, row: ReleaseRow, given: Sequence[str] = ()) -> Job:
+        """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it.
+
+        Expressions are not kept: that of a release of some records is among the ``given`` ones.
+        """
         with self._opened() as vault:
-            columns, where = row.request.get("columns"), row.request.get("where")
-            return read_job(vault, self.schema, frame, columns, where, any_columns=self.guarantee.any_columns)
+            return job_of(vault, self.schema, frame, row, given, any_columns=self.guarantee.any_columns)
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
@@ -369,8 +380,8 @@ class Series:
         """Erase a person from the vault, archive included; False if the vault does not know them.
 
         The next release treats them as gone. Should they come back, they are new: their bound starts again, and with
-        it that of everybody who ever shared a group with them. A ``tombstone`` (pseudonym and signatures, nothing
-        else) prevents both; keep one where a return is possible.
+        it that of everybody who ever shared a group with them. A ``tombstone`` (pseudonym and what was told, nothing
+        else) prevents both; keep one where a return is possible. False, too, if a tombstone is all there is already.
         """
         if self.schema.person is None:
             raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
@@ -382,7 +393,8 @@ class Series:
             if known and all(row.state != PENDING for row in vault.releases()):
                 # Copies of releases have rows of the person; where they were published, they are found again.
                 remove_drafts(vault)
-            return vault.forget(int(high[0]), int(low[0]), tombstone=tombstone)
+            layout = forgotten if self.method is None else self.method.forgetting
+            return vault.forget(int(high[0]), int(low[0]), tombstone=tombstone, revised={LAYOUT: layout})
 
     def adopt(self, frame: Any, release: Any) -> Adopted:
         """Take a release that any tool made of this snapshot as told, as the next one of the series.

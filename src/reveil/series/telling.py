@@ -10,6 +10,7 @@ import polars as pl
 
 from reveil.codes import encode
 from reveil.events import Events, events
+from reveil.expressions import parse
 from reveil.guarantees.base import Memory
 from reveil.manifest import digest_of_bytes, manifest_bytes
 from reveil.schema import Role
@@ -20,6 +21,7 @@ from reveil.series.persons import KIND, identities, kind_of
 from reveil.signatures.sets import Sets
 from reveil.vault import Change
 from reveil.vault.protocol import ADOPTED
+from reveil.vault.requests import WHERE, asks_the_same, kept_expression
 from reveil.verification import verify
 
 if TYPE_CHECKING:
@@ -42,11 +44,13 @@ class Job:
     """A snapshot to publish: its records in the order of their pseudonyms, and what was asked for.
 
     The order of the file says nothing then, and the same table in another order is the same snapshot. ``persons`` is
-    what the identities of the first release are (see :mod:`reveil.series.persons`).
+    what the identities of the first release are (see :mod:`reveil.series.persons`). ``request`` is what the vault keeps
+    of what was asked for, ``asked`` is all of it, which nobody keeps.
     """
 
     snapshot: Snapshot
     request: Mapping[str, Any]
+    asked: Mapping[str, Any] = field(repr=False)
     high: IntArray = field(repr=False)
     low: IntArray = field(repr=False)
     digest: str
@@ -54,14 +58,17 @@ class Job:
     whole: Snapshot | None = None
 
     @classmethod
-    def of(cls, vault: Vault, snapshot: Snapshot, request: Mapping[str, Any], whole: Snapshot | None = None) -> Job:
+    def of(cls, vault: Vault, snapshot: Snapshot, asked: Mapping[str, Any], whole: Snapshot | None = None) -> Job:
         """Find the pseudonyms and put the records in their order; ``whole`` has the same records with all columns."""
         person, frame = snapshot.schema.person, snapshot.frame
+        request, where = dict(asked), asked[WHERE]
+        if where is not None:
+            request[WHERE] = kept_expression(vault.key, where, parse(where).columns())
         names = sorted(snapshot.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN))
         if person is None:
             none = np.zeros(0, np.int64)
             sorted_ = replace(snapshot, frame=frame.sort(names, maintain_order=True))
-            return cls(sorted_, dict(request), none, none, digest_of_snapshot(sorted_.frame, names))
+            return cls(sorted_, request, dict(asked), none, none, digest_of_snapshot(sorted_.frame, names))
         kind = vault.setting(KIND)
         texts = identities(frame[person], kind, file=snapshot.origin)
         high, low = vault.key.pseudonyms(texts)
@@ -71,11 +78,11 @@ class Job:
         snapshot, high, low = in_order(snapshot, order), high[order], low[order]
         digest = digest_of_snapshot(snapshot.frame, names, high, low)
         everything = None if whole is None else in_order(whole, order)
-        return cls(snapshot, dict(request), high, low, digest, kind or kind_of(texts), everything)
+        return cls(snapshot, request, dict(asked), high, low, digest, kind or kind_of(texts), everything)
 
     def is_that_of(self, row: ReleaseRow) -> bool:
         """Return whether a release was made of this snapshot, and of the same part of it."""
-        return row.snapshot == self.digest and row.request == self.request
+        return row.snapshot == self.digest and asks_the_same(row.request, self.request)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,8 @@ class Telling:
         book = VaultBook(vault, recall, lasting, (*known_types, *types))
         memory = _memory(vault, recall, lasting, happened, schema.sensitive if guarantee.remembers else (), book)
         part = any(own is not None for own in job.request.values())
-        memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT), part=part)
+        where = None if job.asked[WHERE] is None else parse(job.asked[WHERE])
+        memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT), part=part, where=where)
         return cls(job, recall, lasting, happened, memory, known_types, snapshot)
 
     def change(
@@ -232,6 +240,10 @@ def _memory(
         book=book,
         lasting=lasting.codes,
     )
+
+
+def forgotten(layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> None:
+    """Return what is left of a layout without the method that kept it: nothing. It may hold values of the person."""
 
 
 def placements_of(prepared: Prepared) -> pl.DataFrame:

@@ -61,7 +61,8 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
         place, from_text, origin = Place("the frame"), False, "the frame"
     if frame.height == 0:
         raise DataError("this table has no rows", file=place.file, hint="A release needs at least one record.")
-    cells = frame.get_columns()
+    declared = {column.name for column in schema.columns}  # some schemas let other columns be there
+    cells = [series for series in frame.get_columns() if series.name in declared]
     del frame  # a column of text is let go as soon as it has its type
     for i, series in enumerate(cells):
         cells[i] = _settle(series, schema[series.name], schema.null_values, place, from_text=from_text)

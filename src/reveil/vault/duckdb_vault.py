@@ -27,6 +27,7 @@ from reveil.vault.keys import LOST, Key
 from reveil.vault.migrations import migrate
 from reveil.vault.private import FOLDER, private
 from reveil.vault.protocol import ABANDONED, CONFIRMED, PENDING, Change, Recall, ReleaseRow
+from reveil.vault.requests import replace_texts
 from reveil.vault.writing import attribute_numbers, find_signatures, match_values, write
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from reveil.vault.bridge import Connection
-    from reveil.vault.protocol import CodeArray, Int64Array, IntArray, Ledger, Vault
+    from reveil.vault.protocol import CodeArray, Int64Array, IntArray, Ledger, Revised, Vault
 
 DATABASE = "vault.duckdb"
 SPILL = "tmp"
@@ -86,6 +87,9 @@ class DuckDBVault:
                 settings.put(self._con, settings.CHECK, self.key.check())
         elif check != self.key.check():
             raise VaultError("this key does not belong to this vault", hint=LOST)
+        if settings.get(self._con, settings.TEXTS):
+            with self._transaction():
+                replace_texts(self._con, self.key)
         self.series_id = str(settings.get(self._con, settings.SERIES))
         with suppress(OSError):
             (self.folder / RELEASES).mkdir(mode=FOLDER, exist_ok=True)
@@ -276,13 +280,17 @@ class DuckDBVault:
         with translated(self.folder):
             return bool(one(self._con, "SELECT EXISTS (SELECT 1 FROM placements WHERE release = ?)", [release]))
 
-    def forget(self, high: int, low: int, *, tombstone: bool = False) -> bool:
-        """Erase a person, bytes included; a tombstone keeps pseudonym and what was told. False if nobody has it."""
+    def forget(self, high: int, low: int, *, tombstone: bool = False, revised: Revised | None = None) -> bool:
+        """Erase a person, bytes included; a tombstone keeps pseudonym and what was told.
+
+        False if nobody has this pseudonym, or a tombstone is all that is left already. ``revised`` are settings of the
+        caller's that hold values: each by name, with what it becomes when some of the values are gone.
+        """
         with _DOOR:
             if self._others():
                 raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=self.folder)
             with self._transaction() as connection:
-                found = delete_person(connection, int(high), int(low), tombstone=tombstone)
+                found = delete_person(connection, int(high), int(low), tombstone=tombstone, revised=revised or {})
             if found:
                 with private(self.folder), translated(self.folder):
                     self._rewrite()

@@ -20,19 +20,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reveil.vault.bridge import Connection
+    from reveil.vault.protocol import Revised
 
 
-def delete_person(connection: Connection, high: int, low: int, *, tombstone: bool) -> bool:
-    """Delete a person's rows, and values that are nobody's any more, inside a transaction. False if unknown.
+def delete_person(connection: Connection, high: int, low: int, *, tombstone: bool, revised: Revised) -> bool:
+    """Delete a person's rows, and values that are nobody's any more, inside a transaction.
 
-    Values in signatures and ledgers stay: they were published. So do declared ones. Otherwise the set of possible
-    values would shrink with an erasure, and the erasure show in what is published next.
+    False if they are unknown, or erased already but for a tombstone. Values in signatures and ledgers stay: they were
+    published. So do declared ones. Otherwise the set of possible values would shrink with an erasure, and the erasure
+    show in what is published next. ``revised``: what settings that hold values become, by their names.
     """
     settings.refuse_pending(connection)
     person = one(connection, "SELECT person FROM persons WHERE high = ? AND low = ?", [high, low])
     if person is None:
         return False
     numbers = attribute_numbers(connection)
+    if tombstone and _is_tombstone(connection, person, numbers):
+        return False
     connection.execute("DELETE FROM placements WHERE person = ?", [person])
     ledgers.forget(connection, person, tombstone=tombstone)
     if tombstone:
@@ -45,8 +49,30 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
         connection.execute("DELETE FROM told WHERE person = ?", [person])
         connection.execute("DELETE FROM persons WHERE person = ?", [person])
     _purge_dictionary(connection, numbers)
+    for name, revise in revised.items():
+        before = settings.get(connection, name)
+        if before is not None:
+            settings.put_callers(connection, name, revise(before, _values(connection, numbers)))
     settings.put(connection, settings.ERASING, value=True)
     return True
+
+
+def _is_tombstone(connection: Connection, person: int, numbers: dict[str, int]) -> bool:
+    """Return whether nothing is known of a person but the pseudonym and what was told."""
+    last = "".join(f" AND a{number} IS NULL" for number in numbers.values())
+    blank = f"SELECT EXISTS (SELECT 1 FROM persons WHERE person = ? AND NOT present{last})"  # noqa: S608 -- a<number>
+    placed = "SELECT EXISTS (SELECT 1 FROM placements WHERE person = ?)"
+    return (
+        bool(one(connection, blank, [person]))
+        and not one(connection, placed, [person])
+        and not ledgers.has_more(connection, person)
+    )
+
+
+def _values(connection: Connection, numbers: dict[str, int]) -> dict[str, pl.Series]:
+    """Return the values that are left in the dictionary of each attribute."""
+    sql = "SELECT value FROM dictionary WHERE attribute = ? AND value IS NOT NULL"
+    return {name: texts(name, columns(connection, sql, [number])["value"]) for name, number in numbers.items()}
 
 
 def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:

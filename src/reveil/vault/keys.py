@@ -120,6 +120,10 @@ class Key:
         """
         return int.from_bytes(self._other("reveil release", str(seed), str(release), *about))
 
+    def digest(self, text: str) -> str:
+        """Return a digest by which a text is recognised again; nobody without the key can try texts against it."""
+        return "hmac-sha256:" + self._other("reveil expression", text).hex()
+
     def check(self) -> str:
         """Return what tells this key from another without telling the key."""
         return self._other("reveil vault").hex()

@@ -123,22 +123,34 @@ def _make(connection: Connection, ledger: Ledger, table: str) -> None:
     reals = [f"{_quoted(name)} DOUBLE" for name in ledger.real]
     connection.execute(f"CREATE TABLE {table} ({', '.join([*owner, *numbers, *reals])})")
     connection.execute(
-        "INSERT INTO ledgers VALUES (?, ?, ?, ?, ?)",
-        [ledger.name, ledger.personal, ledger.outlives, ledger.coded, "attribute" in ledger.columns],
+        "INSERT INTO ledgers (name, personal, outlives, coded, by_attribute, blanked) VALUES (?, ?, ?, ?, ?, ?)",
+        [ledger.name, ledger.personal, ledger.outlives, ledger.coded, "attribute" in ledger.columns, ledger.blanked],
     )
 
 
 def forget(connection: Connection, person: int, *, tombstone: bool) -> None:
-    """Delete what ledgers say of a person; a tombstone keeps those that outlive an erasure."""
-    for name, personal, outlives, _, _ in _known(connection):
+    """Delete what ledgers say of a person; a tombstone keeps those that outlive an erasure, but no value of theirs."""
+    for name, personal, outlives, coded, _, blanked in _known(connection):
         if personal and not (tombstone and outlives):
             connection.execute(f"DELETE FROM ledger_{name} WHERE person = ?", [person])  # noqa: S608
+        elif personal and blanked:
+            connection.execute(f"UPDATE ledger_{name} SET {_quoted(coded)} = -1 WHERE person = ?", [person])  # noqa: S608
+
+
+def has_more(connection: Connection, person: int) -> bool:
+    """Return whether ledgers say more of a person than a tombstone keeps."""
+    for name, personal, outlives, coded, _, blanked in _known(connection):
+        only = f" AND {_quoted(coded)} >= 0" if outlives and blanked else ""
+        more = f"SELECT EXISTS (SELECT 1 FROM ledger_{name} WHERE person = ?{only})"  # noqa: S608 -- names by code
+        if personal and (blanked or not outlives) and one(connection, more, [person]):
+            return True
+    return False
 
 
 def codes_in_use(connection: Connection, attribute: int, *, first: bool) -> pl.DataFrame:
     """Return the dictionary codes of an attribute that ledgers speak of (``first``: of the first sensitive one)."""
     found = [pl.DataFrame(schema={"code": pl.Int32})]
-    for name, _, _, coded, by_attribute in _known(connection):
+    for name, _, _, coded, by_attribute, _ in _known(connection):
         if coded is None or not (by_attribute or first):
             continue
         only = f" WHERE attribute = {attribute}" if by_attribute else ""
@@ -147,5 +159,8 @@ def codes_in_use(connection: Connection, attribute: int, *, first: bool) -> pl.D
     return pl.concat(found).unique()
 
 
-def _known(connection: Connection) -> Iterator[tuple[str, bool, bool, str | None, bool]]:
-    yield from connection.execute("SELECT name, personal, outlives, coded, by_attribute FROM ledgers").fetchall()
+def _known(connection: Connection) -> Iterator[tuple[str, bool, bool, str, bool, bool]]:
+    """Yield of each ledger its name, personal, outlives, coded (None where nothing is), by_attribute and blanked."""
+    yield from connection.execute(
+        "SELECT name, personal, outlives, coded, by_attribute, blanked FROM ledgers"
+    ).fetchall()

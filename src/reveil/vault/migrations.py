@@ -53,7 +53,17 @@ FIRST = Migration(
 SECOND = Migration(
     2, ("CREATE TABLE ledgers (name TEXT, personal BOOLEAN, outlives BOOLEAN, coded TEXT, by_attribute BOOLEAN)",)
 )
-MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND)
+# Texts of expressions become keyed digests, which takes the key: a mark says that it is due. Of ledgers it is known
+# which of them have a value of the person's own that a tombstone does not keep.
+THIRD = Migration(
+    3,
+    (
+        "INSERT INTO settings VALUES ('texts_of_expressions', 'true')",
+        "ALTER TABLE ledgers ADD COLUMN blanked BOOLEAN",
+        "UPDATE ledgers SET blanked = (name = 'cohorts')",
+    ),
+)
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD)
 
 
 def current(connection: duckdb.DuckDBPyConnection) -> int | None:

@@ -11,14 +11,14 @@ these arrays. Series without a person column give empty arrays, and only the rel
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -28,6 +28,9 @@ Int64Array = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.integer]
+
+# What a setting becomes when some values are gone: from what it was and the values that are left of each attribute.
+Revised: TypeAlias = "Mapping[str, Callable[[Any, Mapping[str, pl.Series]], Any]]"
 
 PENDING, CONFIRMED, ABANDONED, ADOPTED = "pending", "confirmed", "abandoned", "adopted"
 TOLD = {"record": pl.Int32, "members": pl.String}
@@ -40,7 +43,8 @@ class Ledger:
     ``personal``: each row belongs to a person, and goes when the person is forgotten. ``outlives``: a tombstone keeps
     it. A row is known by its ``keys`` (and its person): a later row with the same keys takes its place. ``coded`` is a
     column of dictionary codes, which an erasure must not pull away: those of the attribute that a column ``attribute``
-    gives by number, or of the first sensitive one where there is no such column.
+    gives by number, or of the first sensitive one where there is no such column. ``blanked``: the coded value is the
+    person's own, and not only what was told of a group: a tombstone keeps the row with -1 in its place.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Ledger:
     personal: bool = True
     outlives: bool = True
     coded: str | None = None
+    blanked: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -257,10 +262,11 @@ class Vault(Protocol):
     def has_archive(self, release: int) -> bool:
         """Return whether placements of a release are kept."""
 
-    def forget(self, high: int, low: int, *, tombstone: bool = False) -> bool:
-        """Erase a person, bytes included. False if nobody has this pseudonym.
+    def forget(self, high: int, low: int, *, tombstone: bool = False, revised: Revised | None = None) -> bool:
+        """Erase a person, bytes included. False if nobody has this pseudonym, or a tombstone is all there is already.
 
-        A tombstone keeps the pseudonym and what was told, so that the bound goes on if the person returns.
+        A tombstone keeps the pseudonym and what was told, so that the bound goes on if the person returns. ``revised``
+        are settings of the caller's that hold values: by name, what each becomes.
         """
 
     def close(self) -> None:

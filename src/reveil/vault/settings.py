@@ -17,7 +17,8 @@ NEXT_PERSON, NEXT_SIGNATURE = "next_person", "next_signature"
 SIGNED = "signed"
 DECLARED = "declared"  # the caller's: codes of the signed attribute that an erasure leaves alone
 ERASING = "erasing"
-OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING})
+TEXTS = "texts_of_expressions"  # earlier versions kept them: they are replaced as soon as the key is there
+OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING, TEXTS})
 
 
 def get(connection: Connection, name: str) -> Any | None:
