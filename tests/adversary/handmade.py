@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.evidence import Evidence, View
+from reveil.adversary.promises import read_promises
 
 
 def evidence_of(
@@ -56,7 +57,8 @@ def evidence_of(
         events = [(changed or {}).get(person, {}).get(t) for person in here]
         told.append(np.array([-1 if event is None else int(event) for event in events], np.int8))
     names = pl.Series([str(person) for person in persons])
-    return Evidence(tuple(views), names, pl.Series(domain), known, tuple(told), bound)
+    limits = read_promises([guarantee], None).series
+    return Evidence(tuple(views), names, pl.Series(domain), known, tuple(told), bound, limits=limits)
 
 
 def found(evidence, findings):

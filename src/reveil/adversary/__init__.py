@@ -7,6 +7,7 @@ point in the group ``reveil.attacks``, and says how strongly each person's value
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from reveil.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from reveil.adversary.promises import Promising
     from reveil.schema import Schema
 
 __all__ = ["Attack", "Audit", "Evidence", "Findings", "View", "audit", "gather"]
@@ -36,6 +38,7 @@ def audit(
     attacks: Sequence[str] | str | None = None,
     seed: int = 0,
     *,
+    guarantee: Promising | None = None,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack a series of releases and say what can be found out about whom.
@@ -45,8 +48,9 @@ def audit(
     release; without a population they also say who is in which release, with what quasi values. ``known``: what the
     adversary knows (``nothing``, ``presence``, ``events``, ``ids``), by default what the guarantee is against.
     ``placements``: one table for each release with the columns row and id. ``threshold``: the belief that is too
-    much, besides what the series itself promises. ``attacks``: names, by default all. ``stage`` is told what is being
-    done.
+    much, besides what the series itself promises. ``attacks``: names, by default all. ``guarantee``: what releases are
+    judged by that promise nothing themselves (those of other tools): a guarantee, or a model for each release alone.
+    ``stage`` is told what is being done.
     """
     if threshold is not None and not 0 < threshold <= 1:
         raise ConfigError("the threshold must be above 0 and at most 1", hint="0.5: nobody may be guessed by more.")
@@ -57,7 +61,7 @@ def audit(
     columns = schema.sensitive or ("",)
     results = []
     for column in columns:
-        evidence = gather(read, schema, *known_to, column=column or None)
+        evidence = gather(read, schema, *known_to, column=column or None, guarantee=guarantee)
         read = [view.release for view in evidence.views]
         findings: dict[str, tuple[Attack, Findings]] = {}
         for name, attack in chosen.items():
@@ -67,7 +71,9 @@ def audit(
             findings[name] = (attack, attack.run(evidence, rng))
         stage("judging")
         results.append(judge(evidence, findings, threshold, named=attacks is not None))
-    return merged(results)
+    found = merged(results)
+    rest = dict.fromkeys(sorted(set(registry.names("attacks")) - chosen.keys()), "it was not asked for")
+    return replace(found, not_run={**found.not_run, **rest})
 
 
 def _chosen(attacks: Sequence[str] | str | None) -> dict[str, Attack]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from reveil.adversary.attacks.base import Attack, Findings
     from reveil.adversary.evidence import Evidence
+    from reveil.adversary.promises import Promising
     from reveil.schema import Schema
 
 STEPS = 6
@@ -49,6 +50,7 @@ def course(
     threshold: float | None = None,
     seed: int = 0,
     *,
+    guarantee: Promising | None = None,
     steps: int = STEPS,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Course:
@@ -63,7 +65,7 @@ def course(
     read: list[Any] = list(releases)
     found: dict[str, list[Step]] = {}
     for column in schema.sensitive:
-        evidence = gather(read, schema, None, list(truth), known, column=column)
+        evidence = gather(read, schema, None, list(truth), known, column=column, guarantee=guarantee)
         read = [view.release for view in evidence.views]
         found[column] = []
         for many in _beginnings(len(read), steps):

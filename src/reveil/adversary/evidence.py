@@ -15,6 +15,7 @@ import polars as pl
 
 from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
+from reveil.adversary.promises import against, read_promises
 from reveil.errors import ConfigError, DataError
 from reveil.foreign import read_release
 from reveil.groups import Groups, groups_of
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from reveil.adversary.promises import Promising
+    from reveil.limits import Limit
     from reveil.release import Release
     from reveil.schema import Schema
     from reveil.statistics import BoolArray, CodeArray, IntArray
@@ -72,6 +75,8 @@ class View:
     kind: str
     parameters: dict[str, Any]
     all_published: bool
+    limits: tuple[Limit, ...] = ()  # what is promised of this release by itself
+    told: pl.Series | None = field(default=None, repr=False)  # the sensitive column of its snapshot
 
     @property
     def n_groups(self) -> int:
@@ -132,7 +137,8 @@ class Evidence:
     ``nothing`` (who could be in the tables), ``presence`` (who is in which), ``events`` (also whether a value changed),
     ``ids`` (also which rows are the same record). ``changed[t]`` has a number for each person present in view t: 0 the
     value is that of their last attendance before, 1 it is another, -1 that is unknown or they were never there.
-    ``bound`` is what the series promises, None where it promises no number.
+    ``limits`` are what the series promises of all releases together, and ``bound`` the belief that nobody's value may
+    exceed by these, None where no number is promised.
     """
 
     views: tuple[View, ...]
@@ -144,17 +150,13 @@ class Evidence:
     column: str = ""
     schema: Schema | None = field(default=None, repr=False)
     restless: frozenset[str] = frozenset()  # plain columns in which somebody changed, where the snapshots are given
-
-    @property
-    def kind(self) -> str:
-        """The guarantee of the last release that has one."""
-        kinds = [view.kind for view in self.views if view.kind != "unknown"]
-        return kinds[-1] if kinds else "unknown"
+    limits: tuple[Limit, ...] = ()
+    notes: tuple[str, ...] = ()  # what could not be read, and how it was taken
 
     def declared(self, key: str) -> CodeArray:
-        """Return the values that every release with a guarantee declares as ``harmless``, say, or ``permanent``."""
-        lists = [view.parameters.get(key) or [] for view in self.views if view.kind != "unknown"]
-        common = sorted(set.intersection(*(set(map(str, own)) for own in lists))) if lists else []
+        """Return the values that every limit of the series declares as ``harmless``, say, or ``permanent``."""
+        lists = [getattr(limit, key) for limit in self.limits]
+        common = sorted(set.intersection(*map(set, lists))) if lists else []
         return np.flatnonzero(self.values.is_in(common).fill_null(False).to_numpy()).astype(np.int32)
 
 
@@ -167,20 +169,22 @@ def gather(
     placements: Sequence[object] | None = None,
     *,
     column: str | None = None,
+    guarantee: Promising | None = None,
 ) -> Evidence:
     """Gather what an adversary has.
 
     ``releases`` are in the order of publication, releases or paths or frames of any tool; ``truth`` and ``placements``
     have one table for each. ``population`` is one table for all releases or a list with one for each. ``column`` is
     the sensitive column that is attacked, the first by default. Without ``known`` the adversary is the one that the
-    series' guarantee is against, as far as the tables given tell what that one knows.
+    series' guarantee is against, as far as the tables given tell what that one knows. ``guarantee`` is what releases
+    promise that say nothing themselves.
     """
     if not releases:
         raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
     column = _sensitive(schema, column)
     people = read_people(len(releases), schema, population, truth)
     read = [_read(source, schema, people) for source in releases]
-    known = _known(known, read, people, placements)
+    known = _known(known, read, people, placements, guarantee)
     _check_order(read)
     if not any(column in release.group_values()[1].columns for release in read):
         raise DataError(
@@ -194,16 +198,20 @@ def gather(
     told = [None if own is None else canonical_text(own[column]) for own in people.values]
     values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
+    promises = read_promises([release.manifest["guarantee"] for release in read], guarantee)
     views = tuple(
         each(
-            lambda number: _view(
-                number, read[number], values, texts[number], column, people, known, persons, ids[number]
+            lambda number: replace(
+                _view(number, read[number], values, texts[number], column, people, known, persons, ids[number]),
+                limits=promises.releases[number],
             ),
             range(len(read)),
         )
     )
     changed = _changes(views, len(persons), known)
-    return Evidence(views, persons, values, known, changed, bound_of(read), column, schema, people.restless)
+    return Evidence(
+        views, persons, values, known, changed, promises.bound, column, schema, people.restless, promises.series
+    )
 
 
 def _check_order(releases: Sequence[Release]) -> None:
@@ -219,23 +227,6 @@ def _check_order(releases: Sequence[Release]) -> None:
                 hint="Name the releases, and with them the snapshots, in the order of publication.",
             )
         numbers[series] = number
-
-
-def bound_of(releases: Sequence[Release]) -> float | None:
-    """Return the belief that no one may exceed, by the releases' own manifests; None if they promise no number."""
-    promised = [promise for release in releases if (promise := _promise(release.manifest["guarantee"])) is not None]
-    return max(promised, default=None)
-
-
-def _promise(guarantee: dict[str, Any]) -> float | None:
-    kind = guarantee.get("kind")
-    if kind == "refinement" and guarantee.get("diversity") != "frequency":
-        return None  # what it promises is about sets of people, not about a belief
-    key = {"m-invariance": "m", "tau-safety": "m", "global": "l", "refinement": "l", "worlds": "l"}.get(str(kind))
-    number = guarantee.get(key) if key is not None else None
-    if guarantee.get("grade") == "none" or guarantee.get("strict") is False:
-        return None
-    return 1 / number if isinstance(number, int | float) and number >= 1 else None
 
 
 def _sensitive(schema: Schema, column: str | None) -> str:
@@ -259,16 +250,23 @@ def _read(source: object, schema: Schema, people: People) -> Release:
     return release
 
 
-def _known(known: str | None, releases: Sequence[Release], people: People, placements: Sequence[object] | None) -> str:
+def _known(
+    known: str | None,
+    releases: Sequence[Release],
+    people: People,
+    placements: Sequence[object] | None,
+    guarantee: Promising | None,
+) -> str:
     if known is None:
-        kinds = {release.manifest["guarantee"].get("kind") for release in releases}
         if placements:
             return "ids"
         if not people.attendance:
             return "nothing"
-        if any(release.manifest["guarantee"].get("population") is True for release in releases):
-            return "nothing"  # the promise is to somebody who does not know who is in the table
-        return "events" if people.truth and kinds & {"m-invariance", "tau-safety"} else "presence"
+        meant = {against(release.manifest["guarantee"]) for release in releases}
+        meant.add(getattr(guarantee, "against", None) if getattr(guarantee, "remembers", False) else None)
+        if "nothing" in meant:
+            return "nothing"
+        return "events" if people.truth and "events" in meant else "presence"
     if known not in KNOWN:
         raise ConfigError(f"known must be one of {', '.join(KNOWN)}, not {known!r}")
     if known == "events" and not people.truth:
@@ -376,6 +374,7 @@ def _view(
         str(release.manifest["guarantee"].get("kind", "unknown")),
         dict(release.manifest["guarantee"]),
         everybody,
+        told=None if (own_values := people.values[number]) is None else own_values[column],
     )
 
 

@@ -9,7 +9,11 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import Findings, joined, mask_of
+from reveil.adversary.keeping import statistics
+from reveil.models.base import ValueModel
+from reveil.models.t_closeness import TCloseness
 from reveil.release import places_in
+from reveil.statistics import Histogram
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
@@ -57,8 +61,8 @@ def record_cells(evidence: Evidence) -> dict[str, Any] | None:
     """Count the sets of records that all releases together tell apart, by ids alone: who they are does not matter.
 
     ``smallest`` is the size of the smallest, ``fewest_values`` the least number of different values that one of them
-    shows in a release, and ``invalid`` how many are smaller than the promised k or show fewer than the promised l
-    values. None where the rows of a release cannot be followed.
+    shows in a release, and ``invalid`` how many a model refuses that is promised of every set of people told apart.
+    None where the rows of a release cannot be followed.
     """
     views = [view for view in evidence.views if view.row_ids is not None and view.row_codes is not None]
     if len(views) < len(evidence.views) or not views:
@@ -74,20 +78,36 @@ def record_cells(evidence: Evidence) -> dict[str, Any] | None:
     where = told.sort("view").group_by("id").agg(pl.concat_str("view", "group", separator=":").alias("where"))
     cells = where.with_columns(cell=pl.col("where").list.join(" ").rank("dense")).select("id", "cell")
     shown = told.join(cells, on="id").group_by("cell", "view").agg(size=pl.len(), values=pl.col("value").n_unique())
-    k, l = (_least(evidence, key) for key in ("k", "l"))
-    bad = shown.filter((pl.col("size") < k) | (pl.col("values") < l))
+    bad = _invalid(evidence, told.join(cells, on="id"), shown)
     return {
         "number": cells["cell"].n_unique(),
         "smallest": int(shown["size"].min() or 0),  # type: ignore[arg-type]
         "fewest_values": int(shown["values"].min() or 0),  # type: ignore[arg-type]
-        "invalid": bad["cell"].n_unique(),
+        "invalid": len(bad),
     }
 
 
-def _least(evidence: Evidence, key: str) -> int:
-    """Return what the releases promise of every cell: the least number of records or of values; 0 for nothing."""
-    promises = [view.parameters for view in evidence.views if view.kind == "refinement"]
-    return min((math.ceil(own.get(key) or 0) for own in promises), default=0)
+def _invalid(evidence: Evidence, told: pl.DataFrame, shown: pl.DataFrame) -> set[int]:
+    """Return the cells that a model which the series promises of every set of people refuses, in any release."""
+    models = [limit.model for limit in evidence.limits if limit.model is not None]
+    models = [model for model in models if not isinstance(model, ValueModel) or model.concerns(evidence.column)]
+    bad: set[int] = set()
+    for view in evidence.views if models else ():
+        own = shown.filter(pl.col("view") == view.number).sort("cell")
+        cells, sizes = own["cell"].to_numpy(), own["size"].to_numpy().astype(np.int64)
+        rows = told.filter((pl.col("view") == view.number) & (pl.col("value") >= 0))
+        place = np.searchsorted(cells, rows["cell"].to_numpy())
+        values = Histogram.of(place, rows["value"].to_numpy(), len(cells), max(len(evidence.values), 1))
+        whole = values.totals == sizes  # a suppressed value may be any
+        for model in models:
+            if isinstance(model, ValueModel) and view.fakes.any():
+                # Counterfeits stand in for members of a cell, and have no id: how many values there are is certain.
+                wrong = values.distinct < math.ceil(getattr(model, "l", 0))
+            else:
+                exact = isinstance(model, TCloseness)
+                wrong = ~model.verdict(statistics(evidence, view, values, sizes, exact=exact))
+            bad |= set(cells[wrong & (whole | ~np.bool_(isinstance(model, ValueModel)))].tolist())
+    return bad
 
 
 def _shares(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:

@@ -11,12 +11,16 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings
+from reveil.adversary.keeping import kept
 from reveil.adversary.shares import believed, shares_of
+from reveil.adversary.wording import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.keeping import Kept
+    from reveil.limits import Limit
     from reveil.statistics import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,7 +39,9 @@ class Audit:
     highest belief that is proven of the person, by whichever attack. ``certain`` are all the values that can be read
     off, with the release in which the person has them (a person may have several, at different times). ``summary``
     counts persons, ``attacks`` has the same per attack, ``releases`` per release; ``held`` is whether nothing proven
-    exceeds the bound of the series and the threshold.
+    exceeds what is promised and the threshold. ``limits`` are what is promised of people who are not told apart (k,
+    diversity, closeness), each with how far it was tried, and ``beyond`` the persons who are beyond one of them.
+    ``not_run`` says why an attack was not made; ``notes`` what could not be read, and how it was taken.
     """
 
     persons: pl.DataFrame = field(repr=False)
@@ -47,6 +53,10 @@ class Audit:
     sentence: str
     column: str = ""
     everybody: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String), repr=False)
+    limits: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    beyond: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    not_run: dict[str, str] = field(default_factory=dict, repr=False)
+    notes: list[str] = field(default_factory=list, repr=False)
 
     def __repr__(self) -> str:
         """Say the sentence: names and values stay out of logs."""
@@ -64,9 +74,17 @@ class Audit:
         limit = (LIMITS[0] if bound is None else bound) + TOLERANCE
         return self.persons.filter(pl.col("proven") > limit)
 
+    @property
+    def ran(self) -> list[str]:
+        """The attacks that were made."""
+        return [name for name in self.attacks if name not in self.not_run]
+
     def to_json(self, *, everybody: bool = False) -> dict[str, Any]:
-        """Return what is written as JSON: the persons above the bound, or everybody, found out about or not."""
+        """Return what is written as JSON: the persons beyond what is promised, or everybody, found out about or not."""
         shown = self.breaches
+        if self.beyond.height:
+            more = self.beyond.filter(~pl.col("person").is_in(shown["person"].implode()))
+            shown = pl.concat([shown, more], how="diagonal")
         if everybody:
             rest = self.everybody.filter(~self.everybody.is_in(self.persons["person"].implode())).alias("person")
             nothing = {"releases": pl.lit([], dtype=pl.List(pl.Int64)), "exact": pl.lit(False)}
@@ -80,6 +98,10 @@ class Audit:
             "certain": self.certain.to_dicts(),
             "summary": self.summary,
             "sentence": self.sentence,
+            "limits": self.limits,
+            "ran": self.ran,
+            "not_run": self.not_run,
+            "notes": self.notes,
         }
 
 
@@ -110,11 +132,12 @@ def judge(
     An attack that says something else than the guarantee bounds (a value was theirs at some time, or lies in a range)
     is reported and not judged; unless it was ``named`` by the caller and no promise of the series is in the way.
     """
-    bounded = {name for name, (attack, _) in findings.items() if _bounded(attack, evidence.kind)}
+    bounded = {name for name, (attack, _) in findings.items() if _bounded(attack, evidence.limits)}
     promise = evidence.bound if bounded else None
     bound = min((limit for limit in (promise, threshold) if limit is not None), default=None)
     told: dict[str, dict[str, Any]] = {}
     parts, facts = [], []
+    not_run = {name: own.summary["why"] for name, (_, own) in findings.items() if not own.summary.get("ran", True)}
     for number, (name, (attack, raw)) in enumerate(findings.items()):
         judged = name in bounded or (named and promise is None)
         found = raw.without(evidence.declared("harmless")) if name in bounded else raw  # no bound is about these
@@ -133,6 +156,9 @@ def judge(
     breaks = bound is not None and bool((best.proven > bound + TOLERANCE).any())
     # A promise about sets of people is broken by a set.
     breaks |= any((own.summary.get("cells") or {}).get("invalid", 0) > 0 for _, own in findings.values())
+    # What is promised of people who are told apart is judged by those who are.
+    limits = kept(evidence, {name for name in findings if name not in not_run})
+    breaks |= any(own.many for own in limits)
     # Without a promise that is about these attacks there is nothing to break.
     summary = {
         "persons": len(evidence.persons),
@@ -143,7 +169,7 @@ def judge(
     }
     persons = _frame(evidence, best, right, list(findings))
     persons = persons.sort("proven", "belief", "person", descending=[True, True, False])
-    sentence = _sentence(evidence, persons, summary)
+    said = sentence(evidence.column, evidence.known, persons, summary)
     certain = _facts(evidence, _dated(evidence, _concatenated(facts)), list(findings))
     return Audit(
         persons,
@@ -152,17 +178,23 @@ def judge(
         told,
         _releases(evidence, best),
         evidence.known,
-        sentence,
+        said,
         evidence.column,
         evidence.persons,
+        [own.to_json() for own in limits],
+        _beyond(evidence, limits),
+        not_run,
+        list(evidence.notes),
     )
 
 
-def _bounded(attack: Attack, kind: str) -> bool:
-    """Return whether the bound of a guarantee is about what an attack believes."""
-    if kind == "worlds":  # the share of all consistent worlds is not bounded
-        return attack.name == "sequential"
-    return attack.about == "value" or (attack.about == "ever" and kind == "global")
+def _bounded(attack: Attack, limits: Sequence[Limit]) -> bool:
+    """Return whether the promise of the series is about what an attack believes; without one, about any value."""
+    named = [limit for limit in limits if limit.attack is not None]
+    bounds = named or [limit for limit in limits if limit.at_most is not None and limit.about != "link"]
+    if not bounds:
+        return attack.about == "value"
+    return any(limit.speaks_of(attack.name, attack.about) for limit in bounds)
 
 
 def merged(results: Sequence[Audit]) -> Audit:
@@ -187,7 +219,10 @@ def merged(results: Sequence[Audit]) -> Audit:
         name: {column: own.attacks[name] for column, own in zip(columns, results, strict=True)}
         for name in first.attacks
     }
-    sentence = " ".join(own.sentence for own in results)
+    said = " ".join(own.sentence for own in results)
+    beyond = pl.concat([own.beyond for own in results if own.beyond.height] or [first.beyond])
+    # An attack that was made on one of the columns was made.
+    not_run = {name: why for name, why in first.not_run.items() if all(name in own.not_run for own in results)}
     certain = pl.concat(
         [own.certain.with_columns(pl.lit(c).alias("column")) for own, c in zip(results, columns, strict=True)]
     )
@@ -198,9 +233,39 @@ def merged(results: Sequence[Audit]) -> Audit:
         attacks,
         first.releases,
         first.known,
-        sentence,
+        said,
         everybody=first.everybody,
+        limits=_once([limit for own in results for limit in own.limits]),
+        beyond=beyond.unique("person", keep="first", maintain_order=True) if beyond.height else beyond,
+        not_run=not_run,
+        notes=_once([note for own in results for note in own.notes]),
     )
+
+
+def _once(said: list[Any]) -> list[Any]:
+    return [one for place, one in enumerate(said) if one not in said[:place]]
+
+
+def _beyond(evidence: Evidence, limits: Sequence[Kept]) -> pl.DataFrame:
+    """Return who is beyond a limit: with the chance to find their row, or the share of the group's likeliest value."""
+    frames = [
+        pl.DataFrame(
+            {
+                "person": evidence.persons.gather(own.persons),
+                "belief": pl.Series(own.chance, dtype=pl.Float64).fill_nan(None),
+                "value": pl.Series([None] * len(own.persons), dtype=pl.String),
+                "attack": pl.Series([own.attack] * len(own.persons), dtype=pl.String),
+                "releases": pl.Series((own.at + 1)[:, None].tolist(), dtype=pl.List(pl.Int64)),
+                "exact": True,
+                "right": pl.Series([None] * len(own.persons), dtype=pl.Boolean),
+            }
+        )
+        for own in limits
+        if own.many
+    ]
+    if not frames:
+        return pl.DataFrame()
+    return pl.concat(frames).sort("belief", descending=True, maintain_order=True).unique("person", maintain_order=True)
 
 
 def _whole(found: Findings, number: int, *, ever: bool) -> _Best:
@@ -370,33 +435,3 @@ def _facts(evidence: Evidence, certain: _Best, names: list[str]) -> pl.DataFrame
     frame = _frame(evidence, kept, _right(evidence, kept), names)
     frame = frame.insert_column(1, pl.Series("release", kept.at + 1, dtype=pl.Int64))
     return frame.drop("proven", "belief", "exact")
-
-
-def _sentence(evidence: Evidence, persons: pl.DataFrame, summary: dict[str, Any]) -> str:
-    """Say for people what was found."""
-    column = evidence.column
-    certain = persons.filter(pl.col("exact") & (pl.col("belief") >= 1 - TOLERANCE))
-    if certain.height:
-        ways = certain.group_by("releases").len("n").sort("n", pl.col("releases").list.len(), descending=[True, False])
-        most = ways["releases"][0].to_list()
-        how = f"from release {most[0]} alone" if len(most) == 1 else f"by comparing the releases {_and(most)}"
-        if ways.height > 1:
-            how += f" ({ways['n'][0]:,} of them) or otherwise"
-        text = f"{_people(certain.height)} {column} can be read off {how}"
-        if summary["certain_and_right"] is not None:
-            text += f"; {summary['certain_and_right']:,} of these are right"
-        return text + "."
-    bound = summary["bound"]
-    if bound is not None and summary["above"]["bound"]:
-        return f"{_people(summary['above']['bound'])} {column} can be guessed with more than {bound:.4g}."
-    highest = f"the highest belief that is proven is {summary['highest_proven']:.4g}"
-    promise = "" if bound is None else f", within the bound of {bound:.4g}"
-    return f"Nobody's {column} can be read off; {highest}{promise}."
-
-
-def _people(number: int) -> str:
-    return "1 person's" if number == 1 else f"{number:,} persons'"
-
-
-def _and(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"

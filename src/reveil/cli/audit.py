@@ -99,10 +99,6 @@ def command(
 
         console.announce_compilation()
         config = load_config(config_path)
-        # What the config promises holds for files without a manifest, too.
-        bounds = [bound for bound in (config.guarantee.bound, threshold) if bound is not None]
-        if known is None and config.guarantee.remembers and truth and not placements:
-            known = config.guarantee.against
         found = audit(
             list(release_paths),
             config.schema,
@@ -110,9 +106,10 @@ def command(
             list(truth) or None,
             known,
             list(placements) or None,
-            min(bounds, default=None),
+            threshold,
             list(attacks) or None,
             seed,
+            guarantee=config.guarantee,  # what it promises holds for files without a manifest, too
             stage=console.stage,
         )
     if json_path != "-":
@@ -121,6 +118,8 @@ def command(
         write_json(found.to_json(everybody=everybody), json_path)
     if json_path != "-" and found.persons.height > LINES - 1:
         console.say(f"{LINES - 1} of {found.persons.height:,} persons shown; --json F --all lists everybody")
+    for note in found.notes:
+        console.say(f"note: {note}")
     console.say(found.sentence)
     console.say(verdict(found))
     if found.known == "presence" and truth and len(release_paths) > 1:
@@ -146,19 +145,26 @@ def table(found: Audit) -> str:
 
 
 def verdict(found: Audit) -> str:
-    """Say whether the series keeps its word, and what would be believed without comparing releases."""
+    """Say whether the releases keep their word, and what would be believed without comparing them."""
+    from reveil.adversary.wording import broken
+
     bound, base = found.summary["bound"], found.summary["baseline"]
     columns = [base] if "table" in base else list(base.values())
     alone = max(own["last_release"]["highest_proven"] for own in columns)
     guess = max(own["table"] for own in columns)
     beside = f"(the table alone: {guess:.4g}, the last release alone: {alone:.4g})"
     invalid = sum((own.get("cells") or {}).get("invalid", 0) for own in found.attacks.values())
+    wrong = broken(found.limits)
     if invalid:
-        return (
-            f"BROKEN: {invalid:,} sets of people that the releases tell apart are smaller or more uniform than promised"
+        wrong.insert(
+            0, f"{invalid:,} sets of people that the releases tell apart are smaller or more uniform than promised"
         )
+    if found.summary["above"]["bound"]:
+        wrong.append(f"{found.summary['above']['bound']:,} persons above {bound:.4g} {beside}")
+    if wrong:
+        return "BROKEN: " + "; ".join(wrong)
+    judged = [own["says"] for own in found.limits if own["held"] and own["over"] == "release"]
     if bound is None:
-        return f"no bound is promised, and no --threshold given {beside}"
-    if found.held:
-        return f"held: nothing above {bound:.4g} was found {beside}"
-    return f"BROKEN: {found.summary['above']['bound']:,} persons above {bound:.4g} {beside}"
+        alone_only = f"held, each release by itself: {', and '.join(judged)}. " if judged else ""
+        return f"{alone_only}No bound is promised for the releases together, and no --threshold given {beside}"
+    return f"held: nothing above {bound:.4g} was found {beside}"

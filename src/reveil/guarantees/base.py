@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from reveil.errors import ConfigError
+from reveil.limits import Limit, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -153,6 +154,13 @@ class Guarantee(ABC):
     def bound(self) -> float | None:
         """How strongly a value may be believed at most over the whole series; None where no number is promised."""
         return None
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return of which attacks the promise speaks, and how far they may get: what an audit judges releases by.
+
+        By default the bound, on what is believed of a value by comparing any releases.
+        """
+        return at_most(self.bound, "value")
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters under their config names, as the vault keeps them."""

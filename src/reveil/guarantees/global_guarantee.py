@@ -37,6 +37,7 @@ from reveil.guarantees.global_release import (
     what_is_told,
 )
 from reveil.hierarchy import value_text
+from reveil.limits import Limit, at_most
 from reveil.manifest import make_manifest
 from reveil.models.base import exact_number, plain_number
 from reveil.models.frequency_diversity import FrequencyDiversity
@@ -214,6 +215,11 @@ class GlobalGuarantee(Guarantee):
     def bound(self) -> float | None:
         """One l-th, in all the releases together."""
         return float(1 / self.exact)
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return the bound on what is believed ever, and with it at any time, of the values that are not harmless."""
+        own = {"harmless": tuple(sorted(self.harmless)), "permanent": tuple(sorted(self.permanent))}
+        return at_most(self.bound, "ever", "value", **own)
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters under their config names; of a registration list only whether there is one."""

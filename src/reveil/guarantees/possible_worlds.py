@@ -23,6 +23,7 @@ from reveil.guarantees.assembly import (
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.world_ledgers import MOST_WORLDS, Drawn, remembered
+from reveil.limits import Limit, keeping_values
 from reveil.manifest import make_manifest
 from reveil.models.any_group import AnyGroup
 from reveil.recoders.boxes import boxed
@@ -134,6 +135,10 @@ class PossibleWorlds(Guarantee):
     def bound(self) -> float | None:
         """One l-th, in all the releases together; nothing with the source's placement."""
         return 1 / self.l if self.placement == "blind" else None
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return that everybody keeps l values: the share of all worlds that agree is no part of the promise."""
+        return keeping_values(self.l if self.bound is not None else None)
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""

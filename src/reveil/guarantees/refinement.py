@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reveil.codes import Codes
+    from reveil.limits import Limit
     from reveil.release import Release
     from reveil.schema import Schema
     from reveil.snapshot import Snapshot
@@ -141,6 +142,10 @@ class Refinement(Guarantee):
     def bound(self) -> float | None:
         """One l-th, where the model limits how frequent a value may be; no number is promised else."""
         return 1 / float(self.l) if self.l is not None and self.diversity == "frequency" else None
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return what the model means in every set of people whom the releases together tell apart."""
+        return self.model.limits("series")
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""

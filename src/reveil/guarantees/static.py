@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from reveil.limits import Limit
     from reveil.recoders.base import Recoded, Recoder
     from reveil.snapshot import Snapshot
     from reveil.statistics import Partition
@@ -180,6 +181,10 @@ class Static(Guarantee):
         own = {"kind": method.name, **method.parameters()}
         if sampled and manifest["guarantee"].get("method") != json.loads(json.dumps(own)):
             raise other_promise()
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return what the model means, for each release by itself."""
+        return self.model.limits("release")
 
     def settings(self) -> dict[str, Any]:
         """Return the parameters that are set, under their config names."""

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reveil.errors import ConfigError, shown
+from reveil.limits import Limit, Over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,6 +103,10 @@ class Model(ABC):
     @abstractmethod
     def sentence(self) -> str:
         """Return the claim for one group in plain words, without a full stop."""
+
+    def limits(self, over: Over = "release") -> tuple[Limit, ...]:
+        """Return what the model means to an adversary: in every set of people who are told apart, it holds."""
+        return (Limit("value", over, self.sentence(), model=self),)
 
     def check(self, schema: Schema) -> None:  # noqa: B027  (most schemas suit most models)
         """Raise :class:`ConfigError` if the model cannot be asked of tables with this schema."""
@@ -234,6 +239,10 @@ class AllOf(Model):
     def sentence(self) -> str:
         """Return the claims of all parts, joined."""
         return ", and ".join(p.sentence() for p in self._parts)
+
+    def limits(self, over: Over = "release") -> tuple[Limit, ...]:
+        """Return the limits of all parts."""
+        return tuple(limit for part in self._parts for limit in part.limits(over))
 
     def check(self, schema: Schema) -> None:
         """Check every part."""

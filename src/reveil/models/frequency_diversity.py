@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from reveil.limits import Limit, Over
 from reveil.models._exact import at_most, extreme, quotient, rounded_down
 from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
 
@@ -76,3 +77,7 @@ class FrequencyDiversity(RealDiversity):
         """Return the claim in plain words."""
         share = f"one in {plain_number(self._exact)} records"
         return f"no value of {self._subject('a')} occurs in more than {share} of a group"
+
+    def limits(self, over: Over = "release") -> tuple[Limit, ...]:
+        """Return that no value is believed with more than one in l."""
+        return (Limit("value", over, self.sentence(), at_most=float(1 / self._exact), model=self),)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from reveil.limits import Limit, Over
 from reveil.models.base import FloatArray, Model, Tags, whole_number
 
 if TYPE_CHECKING:
@@ -80,3 +81,7 @@ class KAnonymity(Model):
     def sentence(self) -> str:
         """Return the claim in plain words."""
         return f"every group has at least {self.k} record{'' if self.k == 1 else 's'}"
+
+    def limits(self, over: Over = "release") -> tuple[Limit, ...]:
+        """Return that nobody's row is found with more than one in k."""
+        return (Limit("link", over, self.sentence(), at_most=1 / self.k, model=self),)

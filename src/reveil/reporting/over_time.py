@@ -32,11 +32,9 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
     lost = [held for held in about.releases if held.missing is not None]
     if lost:
         notes.append("The attacks lack the releases that are missing: whoever holds these may know more.")
-    bound = about.guarantee.bound
-    known = about.guarantee.against if about.guarantee.remembers else None
     # Another tool's table is read with the types of the snapshots; one of Reveil's has been read.
     sources = [held.source if held.adopted else held.release for held in able]
-    found = course(sources, about.schema, [held.truth for held in able], known, bound, stage=stage)
+    found = course(sources, about.schema, [held.truth for held in able], guarantee=about.guarantee, stage=stage)
     summary = found.audit.summary
     return {
         "known": found.audit.known,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from reveil.adversary.attacks.base import Attack, Findings, joined
+from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import pair_of, pairs_of, places_of, runs_of, spread
 from reveil.adversary.rest import of_rest
 
@@ -27,6 +27,8 @@ class Absence(Attack):
 
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return findings about the rest of groups that lost, or gained, a value."""
+        if len(evidence.views) < 2:
+            return Findings.not_made(ONE)
         runs = runs_of(evidence)
         parts, groups = [], 0
         for number, other in pairs_of(evidence):

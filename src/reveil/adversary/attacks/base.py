@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 BITS = 63  # releases that a mask can name
+ONE = "there is one release, and nothing to compare it with"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class Findings:
         """Say nothing about anybody."""
         codes, flags = np.zeros(0, np.int32), np.zeros(0, np.bool_)
         return cls(codes, np.zeros(0), codes, flags, np.zeros(0, np.int64), summary or {})
+
+    @classmethod
+    def not_made(cls, why: str) -> Findings:
+        """Say that the attack was not made, and why: nothing that it could have found is excluded."""
+        return cls.nothing({"ran": False, "why": why})
 
     def without(self, values: CodeArray) -> Findings:
         """Return the findings that are not about some values."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.adversary.attacks.base import Attack, Findings, joined
+from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import Pair, count_of, pair_of, pairs_of, runs_of, spread
 from reveil.adversary.rest import of_rest
 
@@ -28,6 +28,8 @@ class Correspondence(Attack):
 
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return findings of the backward attack; cracked rows are in the summary."""
+        if len(evidence.views) < 2:
+            return Findings.not_made(ONE)
         runs = runs_of(evidence)
         domain = max(len(evidence.values), 1)
         parts: list[Findings] = []

@@ -56,11 +56,11 @@ class Minimality(Attack):
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Try every history."""
         if self.publisher is None:
-            return Findings.nothing({"ran": False, "why": "no publisher was handed over: Minimality(publisher=...)"})
+            return Findings.not_made("no publisher was handed over: Minimality(publisher=...)")
         domain = evidence.values.to_list() if self.values is None else list(self.values)
         why = _too_large(evidence, domain)
         if why is not None:
-            return Findings.nothing({"ran": False, "why": why})
+            return Findings.not_made(why)
         output = seen(*(view.release for view in evidence.views)) if self.output is None else self.output
         joint: dict[tuple[int, int, str | None], Fraction] = {}
         total, tables = Fraction(0), 0

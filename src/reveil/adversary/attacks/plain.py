@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from reveil.adversary.attacks.base import BITS, Attack, Findings, joined, mask_of
+from reveil.adversary.attacks.base import BITS, ONE, Attack, Findings, joined, mask_of
 from reveil.release import classes_of
 from reveil.snapshot import canonical_text
 
@@ -33,8 +33,10 @@ class Plain(Attack):
         """Return one finding for each person and release that plain columns say something about."""
         columns = _lasting(evidence)
         usable = [view for view in evidence.views if view.row_codes is not None][-BITS:]
-        if not columns or len(usable) < 2:
-            return Findings.nothing({"columns": columns})
+        if not columns:
+            return Findings.not_made("no plain column is in all the releases and stays the same for everybody")
+        if len(usable) < 2:
+            return Findings.not_made(ONE)
         marks = _marks(usable, columns)
         parts = [_portion(evidence, usable, marks, start) for start in range(0, len(evidence.persons), AT_ONCE)]
         return joined(parts, {"columns": columns})

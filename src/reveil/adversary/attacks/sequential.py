@@ -36,13 +36,13 @@ class Sequential(Attack):
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Match, and count."""
         columns = {frozenset(view.release.cells) for view in evidence.views}
-        worlds = evidence.kind == "worlds"
+        worlds = any(limit.attack == self.name for limit in evidence.limits)
         if len(columns) < 2 and not worlds:
-            return Findings.nothing({"ran": False, "why": "all releases have the same quasi columns"})
+            return Findings.not_made("all releases have the same quasi columns")
         if any((changed == 1).any() for changed in evidence.changed):
-            return Findings.nothing({"ran": False, "why": "values are known to have changed between the releases"})
+            return Findings.not_made("values are known to have changed between the releases")
         if evidence.known == "nothing":
-            return Findings.nothing({"ran": False, "why": "who is in the table is not known"})
+            return Findings.not_made("who is in the table is not known")
         slots = slots_of(evidence, one_table=True)
         possible = narrowed(slots, np.ones(len(slots.groups), np.bool_))
         found = believed(slots, possible, rng, once=True)

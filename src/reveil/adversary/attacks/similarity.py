@@ -33,7 +33,7 @@ class Similarity(Attack):
         """Return one finding for each person and release in which their group is known."""
         rank, stretches = _stretches(evidence)
         if not stretches:
-            return Findings.nothing({"highest": None})
+            return Findings.not_made("the column has neither a hierarchy nor an order that says which values are alike")
         parts = []
         for view in evidence.views:
             best, value = np.zeros(view.n_groups), np.full(view.n_groups, -1, np.int32)

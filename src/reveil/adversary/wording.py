@@ -1,0 +1,72 @@
+"""What was found, in sentences for people: never without saying what the adversary was taken to know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+KNOWS = {
+    "nothing": "who could be in the tables",
+    "presence": "who is in which release",
+    "events": "who is in which release and whose value changed when",
+    "ids": "which rows are the same person's",
+}
+TOLERANCE = 1e-9
+
+
+def sentence(column: str, known: str, persons: pl.DataFrame, summary: dict[str, Any]) -> str:
+    """Say how many people's values can be read off or guessed, and by whom."""
+    knows = KNOWS.get(known, known)
+    certain = persons.filter(pl.col("exact") & (pl.col("belief") >= 1 - TOLERANCE))
+    if certain.height:
+        ways = certain.group_by("releases").len("n").sort("n", pl.col("releases").list.len(), descending=[True, False])
+        most = ways["releases"][0].to_list()
+        how = f"from release {most[0]} alone" if len(most) == 1 else f"by comparing the releases {_and(most)}"
+        if ways.height > 1:
+            how += f" ({ways['n'][0]:,} of them) or otherwise"
+        text = f"{_people(certain.height)} {column} can be read off {how}, by somebody who knows {knows}"
+        if summary["certain_and_right"] is not None:
+            text += f"; {summary['certain_and_right']:,} of these are right"
+        return text + "."
+    bound = summary["bound"]
+    if bound is not None and summary["above"]["bound"]:
+        many = _people(summary["above"]["bound"])
+        return f"{many} {column} can be guessed with more than {bound:.4g}, by somebody who knows {knows}."
+    if not persons.height:
+        return f"Nothing was found out about anybody's {column}, by somebody who knows {knows}."
+    highest = f"the highest belief that is proven is {summary['highest_proven']:.4g}"
+    promise = "" if bound is None else f", within the bound of {bound:.4g}"
+    return f"Nobody's {column} can be read off by somebody who knows {knows}; {highest}{promise}."
+
+
+def broken(limits: Sequence[dict[str, Any]]) -> list[str]:
+    """Say which limits about people who are not told apart are broken, and how far."""
+    found = []
+    for own in limits:
+        if not own["persons"]:
+            continue
+        many = f"{own['persons']:,} person{'' if own['persons'] == 1 else 's'}"
+        where = f"release {own['releases'][0]} alone" if len(own["releases"]) == 1 else "a release alone"
+        where = "the releases together" if own["over"] == "series" else where
+        if own["about"] == "link" and own["over"] == "release":
+            found.append(
+                f"the row of {many} can be found in {where} with a chance of up to {own['worst']:.4g}, and "
+                f"{own['at_most']:.4g} is promised ({own['says']})"
+            )
+        elif own["about"] == "link":
+            found.append(f"{where} tell {many} apart from all but too few others ({own['says']})")
+        else:
+            found.append(f"{many} are found in {where} in a group that does not keep what is promised: {own['says']}")
+    return found
+
+
+def _people(number: int) -> str:
+    return "1 person's" if number == 1 else f"{number:,} persons'"
+
+
+def _and(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:-1])) + f" and {numbers[-1]}"
