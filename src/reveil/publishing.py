@@ -15,8 +15,11 @@ from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.static import prepare_static
 from reveil.models.base import Model
 from reveil.release import Release
+from reveil.respelling import check_spellings, respelled
 from reveil.series import Published, Series
+from reveil.series.lines import noted
 from reveil.series.published import Stage, silent
+from reveil.series.warnings import warnings
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
@@ -96,7 +99,7 @@ def publish_file(
             prepared.release.write_checked(Path(folder) / target.name, check)
     else:
         prepared.release.write_checked(target, check)
-    return Published(prepared.release, "published")
+    return Published(prepared.release, "published", note=noted(*warnings(snapshot)))
 
 
 def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, stage: Stage = silent) -> Release:
@@ -110,8 +113,10 @@ def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, st
     else:
         raw = read_snapshot(snapshot, config.schema)
     stage("verifying")
+    check_spellings(written, raw.schema)
+    read = respelled(written, raw)
     config.guarantee.check_made_by(written.manifest, config.method)
     config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
     loose = config.guarantee.loose_rows(written)
-    verify(written, raw, config.guarantee.for_release(written.manifest).model_for(raw.schema), loose=loose)
+    verify(read, raw, config.guarantee.for_release(written.manifest).model_for(raw.schema), loose=loose)
     return written

@@ -12,7 +12,7 @@ from reveil.expressions import matches, parse
 from reveil.schema import Role, Schema
 from reveil.series.agreement import check_columns
 from reveil.series.backups import is_table_of, says_the_same
-from reveil.series.column_types import settled, with_known_types
+from reveil.series.column_types import settled, with_known_spellings, with_known_types
 from reveil.series.telling import Job
 from reveil.snapshot import Snapshot, read_snapshot
 from reveil.snapshot.csv_file import check_path
@@ -31,12 +31,14 @@ def read_job(
     where: str | None = None,
     *,
     any_columns: bool = False,
+    declared: Iterable[str] = (),
 ) -> Job:
-    """Read the snapshot as the series reads it: known types, the asked for part, in an order of its own.
+    """Read the snapshot as the series reads it: known types and spellings, the asked for part, in an order of its own.
 
-    ``any_columns``: sensitive columns may be left out.
+    ``any_columns``: sensitive columns may be left out. ``declared`` are values that the guarantee names.
     """
-    snapshot = read_snapshot(frame, with_known_types(schema, vault.attributes()))
+    known = with_known_types(schema, vault.attributes())
+    snapshot = read_snapshot(frame, with_known_spellings(known, vault, declared))
     snapshot = settled(snapshot, vault.attributes())
     request: dict[str, Any] = {"columns": None, "where": None}
     if where is not None:
@@ -62,6 +64,7 @@ def read_part(
     known: bool,
     any_columns: bool = False,
     table: Path | None = None,
+    declared: Iterable[str] = (),
 ) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
@@ -83,7 +86,7 @@ def read_part(
         )
     request = {} if row is None else row.request
     columns, where = request.get("columns"), request.get("where")
-    return read_job(vault, schema, frame, columns, where, any_columns=any_columns).snapshot
+    return read_job(vault, schema, frame, columns, where, any_columns=any_columns, declared=declared).snapshot
 
 
 def files_of(*given: object) -> list[Path]:
