@@ -338,7 +338,9 @@ def test_headers_are_not_formulas(tmp_path):
 
 def test_text_in_parquet_is_as_it_is_but_for_the_mark_of_suppression(tmp_path):
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "s": ["*", "=x", "a\nb", '"q"']})
-    release = rv.anonymize(frame, rv.Schema(quasi="age", sensitive="s", compare={"s": "exact"}), rv.KAnonymity(4), seed=1)
+    release = rv.anonymize(
+        frame, rv.Schema(quasi="age", sensitive="s", compare={"s": "exact"}), rv.KAnonymity(4), seed=1
+    )
     path = release.write(tmp_path / "x.parquet")
     assert set(pl.read_parquet(path)["s"]) == {'"*"', "=x", "a\nb", '"\\"q\\""'}
     assert set(rv.Release.read(path).values["s"]) == set(frame["s"])

@@ -27,6 +27,6 @@ def warnings(snapshot: Snapshot, kept: Iterable[str] = ()) -> Iterator[str]:
     texts = [name for name in kept if snapshot.frame.schema.get(name) == pl.String]
     if texts:
         yield (
-            f"this series began before texts that look alike were one value: {shown(texts)} is compared exactly, as "
-            f'before, and every spelling counts as a value (compare = "{EXACT}" says the same)'
+            f"this series has compared {shown(texts)} exactly since its first release and goes on so: texts that look "
+            f'alike count as different values (compare = "{EXACT}" says the same)'
         )
