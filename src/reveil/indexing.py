@@ -24,6 +24,7 @@ from reveil.guarantees.static import prepare_static
 from reveil.models.base import Model
 from reveil.models.k_anonymity import KAnonymity
 from reveil.queries import Count
+from reveil.respelling import spelled
 from reveil.series.column_types import settled, types_of, with_known_types
 from reveil.snapshot import Snapshot, canonical_text, read_snapshot
 from reveil.verification import verify
@@ -116,7 +117,7 @@ class BangIndex:
 
         Columns must be as before; a person who is in the index already is refused.
         """
-        read = read_snapshot(frame, with_known_types(self.schema, self._types))
+        read = read_snapshot(frame, spelled(with_known_types(self.schema, self._types), self._snapshot.frame))
         snapshot = settled(replace(read, schema=self.schema), self._types)
         before = self._snapshot.frame
         new = snapshot.frame.select(before.columns)

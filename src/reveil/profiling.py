@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from reveil import _column_hints as hints
+from reveil.alike import fold_distinct
 from reveil.errors import SHOWN_AT_MOST, DataError, FileError
 from reveil.schema import Role, Type
 from reveil.snapshot.csv_file import check_path, read_text_table
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 UNKNOWN = "unknown: treated as something others may know"
+_ALIKE_SHOWN = 4
 _FEW = 50  # rows; below this, that all values differ means nothing
 _OFTEN_ENOUGH = 1000  # identities that repeat are still identities if there are so many of them
 
@@ -39,7 +41,9 @@ class ColumnProfile:
     ``type`` is None where a cell is no single value. ``common`` is how many records have the most common value,
     ``order`` the values as steps of a known scale, ``marks`` the cells that look like marks for "missing", ``notes``
     what else was noticed, ``drop`` why its content must not be published whatever its name. ``name_is_a_cell`` says
-    whether the name looks like one of the cells below it; None where that cannot be told.
+    whether the name looks like one of the cells below it; None where that cannot be told. Of its texts ``alike`` look
+    like another one; taken as one value, there are ``folds`` of which the most common has ``most`` records, and
+    ``lookalikes`` are a few of them.
     """
 
     name: str
@@ -58,6 +62,29 @@ class ColumnProfile:
     role: Role = Role.QUASI
     reasons: tuple[str, ...] = (UNKNOWN,)
     decide: bool = True
+    alike: int = 0
+    most: int = 0
+    lookalikes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def folds(self) -> int:
+        """How many values there are if those that look alike are one."""
+        return self.distinct - self.alike
+
+    @property
+    def spelling(self) -> str | None:
+        """What is to be said of texts that look alike, where a role makes it matter; a few are shown if it is quasi."""
+        if not self.alike or self.role not in (Role.QUASI, Role.SENSITIVE):
+            return None
+        some = "1 of its values looks" if self.alike == 1 else f"{self.alike:,} of its values look"
+        if self.role is Role.SENSITIVE:
+            return (
+                f"{some} like another one and is read as the same"
+                if self.alike == 1
+                else (f"{some} like another one and are read as the same")
+            )
+        seen = "" if self.decide else f" ({', '.join(map(repr, self.lookalikes))})"
+        return f"{some} like another one{seen}: quasi texts are compared exactly, so write each value in one way"
 
     @property
     def share(self) -> float:
@@ -221,6 +248,8 @@ def _look(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
     )
     seen = ColumnProfile(name, kind, rows, counts.height, rows - len(values), common, whole=whole, zip=zipped)
     seen = replace(seen, name_is_a_cell=_is_a_cell(name, kind, counts["value"]))
+    if kind is Type.TEXT and len(values):
+        seen = _with_lookalikes(seen, counts)
     return _look_at_text(seen, counts["value"], counts["n"]) if kind is Type.TEXT and len(values) else seen
 
 
@@ -248,6 +277,19 @@ def _check_names(columns: list[ColumnProfile], path: Path) -> None:
             line=1 if path.suffix.lower() == ".csv" else None,
             hint="Write a first line with a name for each column; names of columns with numbers must not be numbers.",
         )
+
+
+def _with_lookalikes(seen: ColumnProfile, counts: pl.DataFrame) -> ColumnProfile:
+    """Count the texts that look like others, and keep a few."""
+    folds = counts.with_columns(fold=fold_distinct(counts["value"]))
+    groups = folds.group_by("fold").agg(pl.col("n").sum(), pl.col("value").sort())
+    several = groups.filter(pl.col("value").list.len() > 1).sort("n", "fold", descending=[True, False])
+    return replace(
+        seen,
+        alike=counts.height - groups.height,
+        most=int(groups["n"].to_numpy().max()),
+        lookalikes=tuple(several["value"].explode().head(_ALIKE_SHOWN)) if several.height else (),
+    )
 
 
 def _look_at_text(seen: ColumnProfile, distinct: pl.Series, times: pl.Series) -> ColumnProfile:
@@ -390,5 +432,5 @@ def _reachable(column: ColumnProfile, k: int) -> int:
     With a share p of the most common value, a group of k has k (1 - p) other records on average. l values need l - 1 of
     them; for two values, half of one will do, since groups grow until they have it.
     """
-    others = k * (1 - max(column.common, column.nulls) / column.rows)
-    return next((asked for asked, least in ((3, 2), (2, 0.5)) if column.distinct >= asked and others >= least), 1)
+    others = k * (1 - max(column.common, column.most, column.nulls) / column.rows)
+    return next((asked for asked, least in ((3, 2), (2, 0.5)) if column.folds >= asked and others >= least), 1)

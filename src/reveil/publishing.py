@@ -15,9 +15,12 @@ from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.static import prepare_static
 from reveil.models.base import Model
 from reveil.release import Release
+from reveil.respelling import check_spellings, respelled
 from reveil.series import Published, Series
+from reveil.series.lines import noted
 from reveil.series.published import Stage, silent
 from reveil.series.reading import selected
+from reveil.series.warnings import warnings
 from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
@@ -97,7 +100,7 @@ def publish_file(
             prepared.release.write_checked(Path(folder) / target.name, check)
     else:
         prepared.release.write_checked(target, check)
-    return Published(prepared.release, "published")
+    return Published(prepared.release, "published", note=noted(*warnings(snapshot)))
 
 
 def verify_file(
@@ -115,8 +118,10 @@ def verify_file(
     else:
         raw = read_snapshot(snapshot, config.schema)
     stage("verifying")
+    check_spellings(written, raw.schema)
+    read = respelled(written, raw)
     config.guarantee.check_made_by(written.manifest, config.method)
     config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
     loose = config.guarantee.loose_rows(written)
-    verify(written, raw, config.guarantee.for_release(written.manifest).model_for(raw.schema), loose=loose)
+    verify(read, raw, config.guarantee.for_release(written.manifest).model_for(raw.schema), loose=loose)
     return written

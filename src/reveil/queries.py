@@ -21,13 +21,14 @@ diagram, and all classes are sent through it at once with their shares (:mod:`re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from reveil.alike import folded
 from reveil.errors import DataError, ExpressionError, InputError
 from reveil.expressions.binding import Bound, Field, Missing, bind, described
 from reveil.expressions.blocks import Pieces, block_outcomes, children_of
@@ -40,6 +41,7 @@ from reveil.groups import groups_of
 from reveil.nesting import Nesting, nesting_of, wide_type
 from reveil.notation import SUPPRESSED_VALUE, Form, split_label
 from reveil.release import Release, classes_of, dtype_named
+from reveil.respelling import folds
 from reveil.schema import Role, Schema
 from reveil.snapshot import canonical_text
 
@@ -308,6 +310,8 @@ class Counter:
             return Field(name, field.dtype, labels=frozenset(members.to_list()))
         if form is Form.SET and not field.in_words:
             return Field(name, pl.String())  # numbers in a declared order that is not at hand
+        if self.schema is None and folds(self.release.manifest, name):
+            return replace(field, folds=True)
         return field
 
     def _cells(self, name: str) -> int:
@@ -326,7 +330,8 @@ class Counter:
             if not field.in_words:
                 return Line(values, values, values.is_null().to_numpy())
             suppressed = self._described[name]["role"] == Role.SENSITIVE.value
-            return points_of(canonical_text(values), suppressed=suppressed)
+            texts = canonical_text(values)
+            return points_of(folded(texts) if field.folds else texts, suppressed=suppressed)
         cells = self.release.cells[name].distinct
         if form is Form.INTERVAL:
             return Line(cells.struct.field("lo"), cells.struct.field("hi"), cells.struct.field("null").to_numpy())

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from reveil.alike import alike
 from reveil.errors import ConfigError, DataError, is_shown_whole, shown
 from reveil.hierarchy import Taxonomy, value_text
 
@@ -38,7 +39,8 @@ class Type(StrEnum):
     BOOLEAN = "boolean"
 
 
-COLUMN_KEYS = ("role", "type", "hierarchy", "order", "bins")
+FOLDED, EXACT = "folded", "exact"
+COLUMN_KEYS = ("role", "type", "hierarchy", "order", "bins", "compare")
 HierarchySource = str | Path | Mapping[str, Any] | Taxonomy
 
 
@@ -47,6 +49,8 @@ class Column:
     """One column: its role and how its values are handled.
 
     ``steady``: how a cell is read and stored depends on the declared type and on the cell alone, on no other cell.
+    ``compare``: whether texts of a sensitive column that look alike are one value (``folded``, also where nothing is
+    said) or not (``exact``); ``spellings`` are those that were fixed before, the first of which wins.
     """
 
     name: str
@@ -56,8 +60,11 @@ class Column:
     order: tuple[str, ...] | None = None
     bins: int | None = None
     steady: bool = False
+    compare: str | None = None
+    spellings: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        self._check_compare()
         handled = [key for key, value in (("hierarchy", self.taxonomy), ("order", self.order)) if value is not None]
         if handled and self.role not in (Role.QUASI, Role.SENSITIVE):
             raise ConfigError(
@@ -86,6 +93,33 @@ class Column:
                     column=self.name,
                     hint="Bins are for plain numbers.",
                 )
+
+    def _check_compare(self) -> None:
+        if self.compare is not None:
+            if self.compare not in (FOLDED, EXACT):
+                raise ConfigError(
+                    f"column {self.name!r}: compare must be {FOLDED!r} or {EXACT!r}",
+                    column=self.name,
+                    hint="folded: texts that look alike are one value (the default). exact: every spelling is one.",
+                )
+            if self.role is not Role.SENSITIVE:
+                raise ConfigError(
+                    f"column {self.name!r} is {self.role.value} and cannot have compare",
+                    column=self.name,
+                    hint="It is for sensitive texts; all others are compared exactly.",
+                )
+        if self.folds and self.labels is not None and (many := alike(self.labels)):
+            raise looks_alike(self.name, f"its {'hierarchy' if self.order is None else 'order'}", many)
+
+    @property
+    def folds(self) -> bool:
+        """Whether texts that look alike are one value."""
+        return self.role is Role.SENSITIVE and self.compare != EXACT
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """The values that its hierarchy or order lists; None where it has neither."""
+        return self.order if self.taxonomy is None else tuple(self.taxonomy.leaves)
 
     @property
     def typed(self) -> bool:
@@ -117,6 +151,7 @@ class Schema:
         bins: Mapping[str, int] | None = None,
         *,
         null_values: Iterable[str] = (),
+        compare: Mapping[str, str] | None = None,
     ) -> None:
         if not (person is None or isinstance(person, str)):
             raise ConfigError("there can be one person column only", hint="Name the column that identifies people.")
@@ -127,7 +162,7 @@ class Schema:
             *((name, Role.SENSITIVE) for name in _names(sensitive)),
             *((name, Role.PLAIN) for name in _names(plain)),
         ]
-        settings = {"hierarchies": hierarchies, "orders": orders, "types": types, "bins": bins}
+        settings = {"hierarchies": hierarchies, "orders": orders, "types": types, "bins": bins, "compare": compare}
         known = {name for name, _ in named}
         for key, mapping in settings.items():
             unknown = [name for name in mapping or {} if name not in known]
@@ -141,6 +176,7 @@ class Schema:
                 hierarchy=(hierarchies or {}).get(name),
                 order=(orders or {}).get(name),
                 bins=(bins or {}).get(name),
+                compare=(compare or {}).get(name),
             )
             for name, role in named
         ]
@@ -291,6 +327,7 @@ def make_column(
     hierarchy: HierarchySource | None = None,
     order: Sequence[object] | None = None,
     bins: int | None = None,
+    compare: str | None = None,
 ) -> Column:
     """Build a column from what a user wrote, with errors that name the column."""
     kind: Type | None = None
@@ -301,6 +338,12 @@ def make_column(
             raise ConfigError(
                 f"column {name!r} has the unknown type {type!r}", column=name, hint=f"Known types: {', '.join(Type)}."
             ) from None
+    if compare is not None and kind not in (None, Type.TEXT):
+        raise ConfigError(
+            f"column {name!r} is declared as {type} and cannot have compare",
+            column=name,
+            hint="It is for texts; numbers, dates and truth values are compared by what they are.",
+        )
     if order is not None and (isinstance(order, str) or not isinstance(order, Sequence)):
         raise ConfigError(f"the order of column {name!r} must be a list of values", column=name)
     return Column(
@@ -310,6 +353,18 @@ def make_column(
         None if hierarchy is None else Taxonomy.load(hierarchy, show=role is not Role.SENSITIVE),
         None if order is None else tuple(value_text(v) for v in order),
         bins,
+        compare=compare,
+    )
+
+
+def looks_alike(name: str, where: str, many: int) -> ConfigError:
+    """Return the refusal of declared values that are one value when texts are folded."""
+    some = "1 value looks like another one" if many == 1 else f"{many:,} values look like others"
+    return ConfigError(
+        f"column {name!r}: {some} in {where}",
+        column=name,
+        hint="Case, white space and forms of letters do not count in sensitive texts: keep one spelling of each value, "
+        'or tell them apart with compare = "exact".',
     )
 
 

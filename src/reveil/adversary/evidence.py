@@ -16,6 +16,8 @@ import polars as pl
 from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
 from reveil.adversary.promises import against, read_promises
+from reveil.adversary.spellings import in_one_spelling
+from reveil.alike import folded
 from reveil.errors import ConfigError, DataError
 from reveil.foreign import read_release
 from reveil.groups import Groups, groups_of
@@ -157,7 +159,10 @@ class Evidence:
         """Return the values that every limit of the series declares as ``harmless``, say, or ``permanent``."""
         lists = [getattr(limit, key) for limit in self.limits]
         common = sorted(set.intersection(*map(set, lists))) if lists else []
-        return np.flatnonzero(self.values.is_in(common).fill_null(False).to_numpy()).astype(np.int32)
+        values, listed = self.values, pl.Series(common, dtype=pl.String)
+        if self.schema is not None and self.schema[self.column].folds:
+            values, listed = folded(values), folded(listed)
+        return np.flatnonzero(values.is_in(listed.implode()).fill_null(False).to_numpy()).astype(np.int32)
 
 
 def gather(
@@ -185,6 +190,7 @@ def gather(
     people = read_people(len(releases), schema, population, truth)
     read = [_read(source, schema, people) for source in releases]
     known = _known(known, read, people, placements, guarantee)
+    read, people = in_one_spelling(read, people, schema)
     _check_order(read)
     if not any(column in release.group_values()[1].columns for release in read):
         raise DataError(

@@ -31,6 +31,10 @@ _ROLES = {
 }
 _CONFIRMATION = "published as it is"
 _WIDTH = 118
+SEVERAL = (
+    "several sensitive columns are published in the same row, and each is protected by itself: whoever knows one of "
+    "somebody's values may find the row by it and read the others"
+)
 _MANY_TEXTS, _MANY_NUMBERS = 20, 50  # different values from which a hierarchy, or bins, are worth a word
 
 
@@ -114,7 +118,8 @@ def _column_lines(found: Profile) -> Iterator[str]:
 
 
 def _remarks(column: ColumnProfile) -> list[str]:
-    return [*column.reasons, *([column.handling] if column.handling else []), *column.notes]
+    more = [remark for remark in (column.handling, column.spelling) if remark]
+    return [*column.reasons, *more, *column.notes]
 
 
 def _handling(column: ColumnProfile) -> dict[str, str]:
@@ -162,6 +167,8 @@ def _guarantee_lines(found: Profile) -> Iterator[str]:
     yield from _comment("static: this release is judged alone, as if it were the only one.")
     for reason in proposal.reasons:
         yield from _comment(reason)
+    if len(found.names(Role.SENSITIVE)) > 1:
+        yield from _comment(_sentence(SEVERAL))
     yield from ("[guarantee]", 'kind = "static"', f"k = {proposal.k}")
     if proposal.l is not None:
         yield f"l = {proposal.l}"
@@ -292,6 +299,9 @@ def _summary(found: Profile, data: str, target: Path) -> str:
         if column.role is Role.PERSON
         for obstacle in column.obstacles
     ]
+    lines += [f"  {_shown(column.name)}: {_shown(column.spelling)}" for column in found.columns if column.spelling]
+    if len(found.names(Role.SENSITIVE)) > 1:
+        lines.append(f"  {SEVERAL}")
     release = target.with_name(f"{found.path.stem}.release.csv")
     words = shlex.join(["reveil", "publish", data, "-c", str(target), "-o", str(release)])
     return "\n".join([line.rstrip() for line in lines] + ["", "Read the config, then:", f"  {words}"])

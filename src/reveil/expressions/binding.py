@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from reveil.alike import fold_text
 from reveil.errors import ExpressionError, shown
 from reveil.expressions.positions import FIRST, LAST, Span, beginning, is_line, stretch
 from reveil.expressions.syntax import Compare, Expression, IsNull, Leaf, OneOf, Within, Word, fold
@@ -31,6 +32,7 @@ class Field:
     """What an expression must know of a column.
 
     ``labels``: the column holds labels of a hierarchy that is not at hand, and these are the published ones.
+    ``folds``: texts that look alike are one value.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Field:
     taxonomy: Taxonomy | None = None
     order: tuple[str, ...] | None = None
     labels: frozenset[str] | None = None
+    folds: bool = False
 
     @property
     def in_words(self) -> bool:
@@ -61,11 +64,15 @@ class Between:
 
 @dataclass(frozen=True)
 class Among:
-    """The text is one of these or begins like one of those; ``negated``: there is a text, and it does not."""
+    """The text is one of these or begins like one of those; ``negated``: there is a text, and it does not.
+
+    ``folded``: so are these texts, and they are to be compared with folded ones.
+    """
 
     texts: frozenset[str]
     beginnings: tuple[str, ...] = ()
     negated: bool = False
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,9 @@ def fields_of(frame: pl.DataFrame, schema: Schema | None) -> dict[str, Field]:
 def described(name: str, dtype: pl.DataType, schema: Schema | None) -> Field:
     """Describe a column by its type and, if it is declared, by its hierarchy or order."""
     column = None if schema is None else next((c for c in schema.columns if c.name == name), None)
-    return Field(name, dtype) if column is None else Field(name, dtype, column.taxonomy, column.order)
+    if column is None:
+        return Field(name, dtype)
+    return Field(name, dtype, column.taxonomy, column.order, folds=column.folds and dtype == pl.String)
 
 
 def bind(expression: Expression, fields: Mapping[str, Field]) -> Bound:
@@ -107,13 +116,20 @@ def bind(expression: Expression, fields: Mapping[str, Field]) -> Bound:
             raise _unknown_column(expression, leaf, fields)
         if type_of(field.dtype) is None:
             raise expression.error(f"column {field.name!r} holds no single values", leaf.column.position)
-        tests[leaf] = _Binder(expression, field).test(leaf)
+        test = _Binder(expression, field).test(leaf)
+        tests[leaf] = _folded(test) if field.folds and isinstance(test, Among) else test
 
     def ignore(_: object) -> None:
         """Only the leaves are of interest."""
 
     fold(expression.root, note, ignore, ignore, ignore)
     return Bound(expression, tests)
+
+
+def _folded(test: Among) -> Among:
+    return Among(
+        frozenset(map(fold_text, test.texts)), tuple(map(fold_text, test.beginnings)), test.negated, folded=True
+    )
 
 
 def _unknown_column(expression: Expression, leaf: Leaf, fields: Mapping[str, Field]) -> ExpressionError:
@@ -174,7 +190,7 @@ class _Binder:
             return self._node(value, text, field.taxonomy)
         if field.order is not None:
             if value.beginning:
-                return Among(frozenset(v for v in field.order if v.startswith(text)))
+                return Among(frozenset(v for v in field.order if self._begins(v, text)))
             self._rank(value)
         if field.dtype == pl.Boolean:
             text = text.lower()
@@ -196,11 +212,16 @@ class _Binder:
 
     def _node(self, value: Word, text: str, taxonomy: Taxonomy) -> Between | Among:
         """Take a label as all the leaves under it; a beginning that is itself a label (``441*``) is that label."""
-        node = taxonomy.node_of_label.get(text + "*" * value.beginning)
+        label = text + "*" * value.beginning
+        node = taxonomy.node_of_label.get(label)
+        if node is None and self.field.folds:
+            node = next(
+                (own for name, own in taxonomy.node_of_label.items() if fold_text(name) == fold_text(label)), None
+            )
         if node is not None:
             return Among(frozenset(taxonomy.leaves[taxonomy.lo[node] : taxonomy.hi[node] + 1]))
         if value.beginning:
-            return Among(frozenset(leaf for leaf in taxonomy.leaves if leaf.startswith(text)))
+            return Among(frozenset(leaf for leaf in taxonomy.leaves if self._begins(leaf, text)))
         span = stretch(value.text, self.field.dtype)
         if span is None:
             raise self._error(
@@ -267,11 +288,16 @@ class _Binder:
     def _rank(self, value: Word) -> int:
         text = unicodedata.normalize("NFC", value.text)
         order = self.field.order or ()
+        if self.field.folds:
+            text, order = fold_text(text), tuple(map(fold_text, order))
         if text not in order:
             raise self._error(
                 f"the order of column {self.field.name!r} has no value {text!r}", value, "Check the spelling."
             )
         return order.index(text)
+
+    def _begins(self, label: str, text: str) -> bool:
+        return fold_text(label).startswith(fold_text(text)) if self.field.folds else label.startswith(text)
 
     def _stretch(self, value: Word) -> Span:
         span = stretch(value.text, self.field.dtype)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from reveil.alike import folded
 from reveil.expressions.binding import Among, Between, Missing, Test, bind, fields_of
 from reveil.expressions.positions import Cut, on_line
 from reveil.expressions.syntax import Expression, Leaf, fold, parse
@@ -39,7 +40,7 @@ def _condition(test: Test, values: pl.Series, columns: dict[str, pl.Series]) -> 
         value = _noted(values, "null", columns)
         return value.is_not_null() if test.negated else value.is_null()
     if isinstance(test, Among):
-        text = _noted(values, "text", columns)
+        text = _noted(values, "fold" if test.folded else "text", columns)
         found = [text.is_in(sorted(test.texts)), *(text.str.starts_with(start) for start in test.beginnings)]
         among = pl.any_horizontal(found).fill_null(value=False)
         return text.is_not_null() & ~among if test.negated else among
@@ -51,6 +52,8 @@ def _noted(values: pl.Series, form: str, columns: dict[str, pl.Series]) -> pl.Ex
     if key not in columns:
         if form == "text":
             columns[key] = canonical_text(values)
+        elif form == "fold":
+            columns[key] = folded(canonical_text(values))
         elif values.dtype.is_float():
             columns[key] = on_line(values)
         else:

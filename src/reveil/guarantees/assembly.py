@@ -10,7 +10,7 @@ from reveil.errors import ConfigError, VerificationError
 from reveil.notation import Form
 from reveil.recoders.boxes import FORMS
 from reveil.release import COUNT, GROUP, LEVEL, compact, dtype_name
-from reveil.schema import Role
+from reveil.schema import FOLDED, Role
 
 if TYPE_CHECKING:
     from reveil.codes import Codes
@@ -108,6 +108,8 @@ def describe_columns(
             continue
         form = FORMS[kinds[name]] if name in kinds else Form.VALUE
         column = {"name": name, "role": role.value, "form": form.value, "type": dtype_name(frame.schema[name])}
+        if schema[name].folds and frame.schema[name] == pl.String:
+            column["compare"] = FOLDED
         if nested and form is Form.LABEL:
             column |= {"form": Form.SET.value, "hierarchy": "leaves"}
         if two_tables and role is Role.SENSITIVE:

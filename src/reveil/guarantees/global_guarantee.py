@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import polars as pl
 
+from reveil.alike import folded, spelled_as
 from reveil.budgets.forecast import forecast
 from reveil.budgets.grouping import Rule
 from reveil.budgets.strategies import ROUNDING, STRATEGIES, Geometric, Strategy
@@ -43,6 +44,7 @@ from reveil.models.base import exact_number, plain_number
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
 from reveil.notation import SUPPRESSED_VALUE
+from reveil.respelling import folds
 from reveil.snapshot import canonical_text
 from reveil.statistics import GroupStats, Histogram
 from reveil.survival_rule import check_survival
@@ -317,7 +319,10 @@ class GlobalGuarantee(Guarantee):
     def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
         """Return what is left of whose budget for which values; see :mod:`reveil.budgets.forecast`."""
         texts, ledger = book.texts(schema.sensitive[0]), book.rows(SURVIVAL)
-        return forecast(ledger, texts, self.strategy, self.exact, releases, self.most_rows, self.permanent)
+        permanent = self.permanent
+        if schema[schema.sensitive[0]].folds:
+            permanent = tuple(spelled_as(pl.Series(permanent, dtype=pl.String), texts.drop_nulls()))
+        return forecast(ledger, texts, self.strategy, self.exact, releases, self.most_rows, permanent)
 
     def terms(self, memory: Memory) -> Terms:
         """Return the settings in the codes of a vault."""
@@ -415,7 +420,10 @@ class GlobalGuarantee(Guarantee):
         groups, values = release.group_values()
         texts = canonical_text(values.to_series())
         hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy() & (self.when_exhausted == "suppress")
-        lasting = np.unique(groups[texts.is_in(list(self.permanent)).fill_null(False).to_numpy()])
+        permanent = pl.Series(self.permanent, dtype=pl.String)
+        if folds(release.manifest, values.columns[0]):
+            texts, permanent = folded(texts), folded(permanent)
+        lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
         return int((hidden | np.isin(groups, lasting)).sum())
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:

@@ -15,6 +15,7 @@ from reveil import registry
 from reveil.errors import ConfigError
 from reveil.measures.base import Meaning, Measure, Subject, Workload
 from reveil.release import Release
+from reveil.respelling import respelled
 from reveil.snapshot import read_snapshot
 from reveil.workload import SELECTIVITY
 
@@ -80,6 +81,7 @@ def measure(
     published = release if isinstance(release, Release) else Release.read(os.fspath(release))
     # Where the manifest promises a bound for a sample, the types of its columns must not depend on the table.
     snapshot = read_snapshot(frame, schema.steadied() if "beta" in published.manifest["guarantee"] else schema)
+    published = respelled(published, snapshot)
     subject = Subject(snapshot, published, Workload(queries, seed, dimensionality, selectivity))
     found: dict[str, Any] = {}
     for each in _measures():

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reveil.alike import one_spelling, spelled_as
 from reveil.codes import encode
 from reveil.errors import DataError, ReveilError
 from reveil.foreign import read_release
 from reveil.linking import place
 from reveil.manifest import digest_of_bytes, manifest_path
+from reveil.respelling import with_spellings
 from reveil.series.backups import refuse_if_out_of_order
 from reveil.series.telling import Job, Telling
 from reveil.signatures.sets import Sets
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from reveil.guarantees.base import Guarantee, Prepared
     from reveil.release import Release
+    from reveil.snapshot import Snapshot
     from reveil.statistics import BoolArray, CodeArray
     from reveil.vault import Vault
     from reveil.vault.protocol import Entries
@@ -110,6 +113,7 @@ def adopt(
     again = _remade(release, guarantee, remade) if own else None
     if again is not None:
         return _as_it_was(vault, release, *again, settings=settings, path=path)
+    job, release = _in_one_spelling(job, release)
     codes = encode(job.snapshot)
     telling = Telling.of(vault, job, codes, guarantee)
     placed = place(release, codes, job.snapshot.frame.select(schema.sensitive))
@@ -203,6 +207,23 @@ def _record(
         more=more,
     )
     vault.prepare(change)
+
+
+def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:
+    """Write the values of both alike: as was told before, else as the adopted release does, which tells them now."""
+    schema, known = job.snapshot.schema, {}
+    _, values = release.group_values()
+    for name in schema.sensitive:
+        if schema[name].folds and job.snapshot.frame.schema[name] == values.schema.get(name) == pl.String:
+            told = one_spelling(values[name]).drop_nulls().unique().sort()
+            known[name] = (*(schema[name].labels or ()), *schema[name].spellings, *told)
+
+    def written(snapshot: Snapshot) -> Snapshot:
+        columns = (spelled_as(snapshot.frame[name], texts) for name, texts in known.items())
+        return replace(snapshot, frame=snapshot.frame.with_columns(columns))
+
+    whole = None if job.whole is None else written(job.whole)
+    return replace(job, snapshot=written(job.snapshot), whole=whole), with_spellings(release, known)
 
 
 def _strangers(release: Release, placed: int) -> int:

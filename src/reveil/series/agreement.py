@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from reveil.errors import ConfigError, RefusedError, shown
-from reveil.schema import Role
+from reveil.schema import FOLDED, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +44,8 @@ def _column(column: Column) -> dict[str, Any]:
         found["order"] = list(column.order)
     if column.bins is not None:
         found["bins"] = column.bins
+    if column.folds:
+        found["compare"] = FOLDED  # a series that says nothing is from before there was a choice: exact
     if column.taxonomy is not None:
         # The vault compares hierarchies; it need not hold them.
         found["hierarchy"] = column.taxonomy.fingerprint

@@ -1,19 +1,24 @@
-"""The type of a column is settled by the first release that has it."""
+"""The type of a column is settled by the first release that has it, and so is how its values are written."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from reveil.alike import alike
 from reveil.errors import DataError
 from reveil.release import dtype_name, dtype_named
-from reveil.schema import Role, Schema
+from reveil.schema import EXACT, Role, Schema, looks_alike
 from reveil.snapshot import Snapshot, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    import polars as pl
+    from reveil.vault import Vault
+
+SPELLINGS = "spellings"  # the setting that keeps them where no person is followed
 
 
 def with_known_types(schema: Schema, known: Mapping[str, str]) -> Schema:
@@ -53,6 +58,59 @@ def settled(snapshot: Snapshot, known: Mapping[str, str]) -> Snapshot:
                 hint="Export it as before.",
             )
     return replace(snapshot, frame=snapshot.frame.with_columns(changed))
+
+
+def with_known_spellings(schema: Schema, vault: Vault, declared: Iterable[str] = ()) -> Schema:
+    """Return the schema with the spellings that are fixed: as told before, then as ``declared`` for the first column.
+
+    A value that was published once is written so for good: another spelling would tell that its record was touched.
+    """
+    kept: Mapping[str, list[str]] = vault.setting(SPELLINGS) or {}
+    known = vault.attributes()
+    columns = []
+    for column in schema.columns:
+        if column.folds:
+            told = vault.values(column.name)["value"].drop_nulls().to_list() if column.name in known else []
+            first = tuple(declared) if column.name == schema.sensitive[0] else ()
+            told = list(dict.fromkeys([*told, *kept.get(column.name, ()), *first]))
+            columns.append(replace(column, spellings=tuple(told)))
+        else:
+            columns.append(column)
+    return Schema.of(columns, schema.null_values)
+
+
+def spellings_of(snapshot: Snapshot, known: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the spellings to keep where the vault has no dictionary: those kept before, and those of a snapshot."""
+    found = {name: list(texts) for name, texts in known.items()}
+    for name in snapshot.schema.sensitive:
+        if snapshot.schema[name].folds and snapshot.frame.schema[name] == pl.String:
+            texts = snapshot.frame[name].drop_nulls().unique().sort().to_list()
+            found[name] = list(dict.fromkeys([*found.get(name, ()), *texts]))
+    return found
+
+
+def as_begun(schema: Schema, before: Mapping[str, Any]) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema as a series compares values that began with the settings ``before``, and what that changes.
+
+    A series from before texts were folded goes on without it: its releases have spellings that would change.
+    """
+    kept = tuple(
+        column.name
+        for column in schema.columns
+        if column.folds
+        and column.compare is None
+        and before.get(f"columns.{column.name}.role") == Role.SENSITIVE.value
+        and f"columns.{column.name}.compare" not in before
+    )
+    columns = [replace(column, compare=EXACT) if column.name in kept else column for column in schema.columns]
+    return Schema.of(columns, schema.null_values), kept
+
+
+def check_declared(declared: Iterable[str], schema: Schema) -> None:
+    """Raise if values that the guarantee names for the first sensitive column look alike."""
+    texts = tuple(declared)
+    if texts and schema[schema.sensitive[0]].folds and (many := alike(texts)):
+        raise looks_alike(schema.sensitive[0], "the values that the guarantee names", many)
 
 
 def _words(dtype: pl.DataType) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.alike import spelled_as
 from reveil.errors import ConfigError
 from reveil.notation import parsed
 from reveil.snapshot import Snapshot, canonical_text
@@ -51,7 +52,10 @@ def lasting_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Iter
     first_codes = np.zeros(0, np.int32)
     for place, name in enumerate(snapshot.schema.sensitive):
         values = canonical_text(snapshot.frame[name]).alias("value")
-        first = _declared(snapshot.frame[name], list(declared) if place == 0 else []).alias("value")
+        first = _declared(snapshot.frame[name], list(declared) if place == 0 else [])
+        if snapshot.schema[name].folds and snapshot.frame.schema[name] == pl.String:
+            first = spelled_as(first, (*(snapshot.schema[name].labels or ()), *snapshot.schema[name].spellings))
+        first = first.alias("value")
         distinct = pl.concat([first, values.unique().sort()]).unique(maintain_order=True)
         code, new[name] = _look_up(vault, name, distinct)
         known = pl.DataFrame({"value": distinct, "code": code})

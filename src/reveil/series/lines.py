@@ -37,6 +37,11 @@ def remark(telling: Telling, guarantee: Guarantee, *, began: bool) -> str | None
     return _all_new(events) or guarantee.caution(before, events.count(Event.RETURN), int(sum(changed)))
 
 
+def noted(*notes: str | None) -> str | None:
+    """Put what the owner should know together, one note on a line."""
+    return "\nnote: ".join(note for note in notes if note) or None
+
+
 def _all_new(events: Events) -> str | None:
     """Return a word of warning when nobody of the last release is in this one."""
     if not events.deleted or events.count(Event.UNCHANGED) or events.count(Event.UPDATE):

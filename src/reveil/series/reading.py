@@ -13,7 +13,7 @@ from reveil.expressions import matches, parse
 from reveil.schema import Role, Schema
 from reveil.series.agreement import check_columns
 from reveil.series.backups import is_table_of, says_the_same
-from reveil.series.column_types import settled, with_known_types
+from reveil.series.column_types import settled, with_known_spellings, with_known_types
 from reveil.series.telling import Job
 from reveil.snapshot import Snapshot, read_snapshot
 from reveil.snapshot.csv_file import check_path
@@ -33,12 +33,14 @@ def read_job(
     where: str | None = None,
     *,
     any_columns: bool = False,
+    declared: Iterable[str] = (),
 ) -> Job:
-    """Read the snapshot as the series reads it: known types, the asked for part, in an order of its own.
+    """Read the snapshot as the series reads it: known types and spellings, the asked for part, in an order of its own.
 
-    ``any_columns``: sensitive columns may be left out.
+    ``any_columns``: sensitive columns may be left out. ``declared`` are values that the guarantee names.
     """
-    snapshot = read_snapshot(frame, with_known_types(schema, vault.attributes()))
+    known = with_known_types(schema, vault.attributes())
+    snapshot = read_snapshot(frame, with_known_spellings(known, vault, declared))
     snapshot = settled(snapshot, vault.attributes())
     request: dict[str, Any] = {COLUMNS: None, WHERE: None}
     if where is not None:
@@ -65,6 +67,7 @@ def read_part(
     known: bool,
     any_columns: bool = False,
     table: Path | None = None,
+    declared: Iterable[str] = (),
 ) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
@@ -86,8 +89,10 @@ def read_part(
             "this file was changed after it was published", file=table, hint="The vault knows other bytes of it."
         )
     if row is None:
-        return read_job(vault, schema, frame, None, where, any_columns=any_columns).snapshot
-    return job_of(vault, schema, frame, row, [] if where is None else [where], any_columns=any_columns).snapshot
+        return read_job(vault, schema, frame, None, where, any_columns=any_columns, declared=declared).snapshot
+    return job_of(
+        vault, schema, frame, row, [] if where is None else [where], any_columns=any_columns, declared=declared
+    ).snapshot
 
 
 def job_of(
@@ -98,6 +103,7 @@ def job_of(
     given: Sequence[str] = (),
     *,
     any_columns: bool = False,
+    declared: Iterable[str] = (),
 ) -> Job:
     """Return a snapshot cut as a release asked for it.
 
@@ -107,7 +113,7 @@ def job_of(
     columns, kept = row.request.get(COLUMNS), row.request.get(WHERE)
 
     def cut(where: str | None) -> Job:
-        return read_job(vault, schema, frame, columns, where, any_columns=any_columns)
+        return read_job(vault, schema, frame, columns, where, any_columns=any_columns, declared=declared)
 
     if kept is None:
         return cut(None)

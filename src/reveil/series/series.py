@@ -23,13 +23,15 @@ from reveil.series.agreement import agree, check_roles, described, roles_ever, s
 from reveil.series.alone import alone
 from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
+from reveil.series.column_types import as_begun, check_declared
 from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
 from reveil.series.finding import find_file, measures_of
-from reveil.series.lines import line, pending, qualify, remark
+from reveil.series.lines import line, noted, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import Published, Stage, silent
 from reveil.series.reading import files_of, job_of, read_job, read_part
 from reveil.series.telling import LAYOUT, Job, Telling, check_written, forgotten, placements_of
+from reveil.series.warnings import warnings
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
@@ -68,6 +70,7 @@ class Series:
     ) -> None:
         self.vault, self.guarantee, self.method = vault, guarantee, method
         self.schema = schema if method is None else method.reading(schema)
+        self._kept: tuple[str, ...] = ()  # columns whose texts are compared as when the series began
         self.name, self.seed, self.archive, self.files = name, seed, archive, files
 
     def __repr__(self) -> str:
@@ -125,6 +128,7 @@ class Series:
     def _check(self) -> None:
         """Refuse, before any data is read, what cannot work with all the columns, of which a release may have some."""
         self.guarantee.check(self.schema, self.method)
+        check_declared(self.guarantee.declared(self.schema), self.schema)
         if self.method is not None:
             self.method.check_schema(self.schema)
 
@@ -167,7 +171,7 @@ class Series:
         began = not dry_run and not (self.vault / DATABASE).exists()
         with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
             stage("reading")
-            job = read_job(vault, self.schema, frame, columns, where, any_columns=self.guarantee.any_columns)
+            job = read_job(vault, self.schema, frame, columns, where, **self._reading())
             rows = vault.releases()
             last = rows[-1] if rows else None
             if last is not None and last.state == PENDING:
@@ -185,7 +189,8 @@ class Series:
             stage("grouping")
             prepared, telling = self._prepare(vault, job, self.guarantee, rows)
             self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage)
-            return Published(prepared.release, "published", note=remark(telling, self.guarantee, began=began))
+            note = remark(telling, self.guarantee, began=began)
+            return Published(prepared.release, "published", note=noted(note, *warnings(job.snapshot, self._kept)))
 
     def _carry_out(
         self,
@@ -341,8 +346,7 @@ class Series:
         to be of the whole table, or of what satisfies ``where``.
         """
         with self._opened() as vault:
-            more = {"known": known, "any_columns": self.guarantee.any_columns}
-            return read_part(vault, self.schema, frame, manifest, where, **more, table=table)
+            return read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **self._reading())
 
     def job_of(self, frame: Any, row: ReleaseRow, given: Sequence[str] = ()) -> Job:
         """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it.
@@ -350,7 +354,7 @@ class Series:
         Expressions are not kept: that of a release of some records is among the ``given`` ones.
         """
         with self._opened() as vault:
-            return job_of(vault, self.schema, frame, row, given, any_columns=self.guarantee.any_columns)
+            return job_of(vault, self.schema, frame, row, given, **self._reading())
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
@@ -406,7 +410,7 @@ class Series:
             rows = vault.releases()
             if rows and rows[-1].state == PENDING:
                 raise pending(rows[-1])
-            job = read_job(vault, self.schema, frame)
+            job = read_job(vault, self.schema, frame, **self._reading())
 
             def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
                 return self._prepare(vault, job, guarantee, rows)
@@ -414,6 +418,10 @@ class Series:
             return adopt(vault, job, release, self.guarantee, self._settings(vault), remade)
 
     # Inside
+
+    def _reading(self) -> dict[str, Any]:
+        """Return what reading a table has to know of the guarantee."""
+        return {"any_columns": self.guarantee.any_columns, "declared": self.guarantee.declared(self.schema)}
 
     def _stands(self, vault: Vault, row: ReleaseRow) -> bool:
         """Return whether a release is out, and made as it would be made today: its promise may have changed since."""
@@ -440,8 +448,10 @@ class Series:
             return
         with DuckDBVault.open(self.vault, create=create) as vault:
             if vault.head():
-                now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
                 before = vault.setting("config") or {}
+                self.schema, kept = as_begun(self.schema, before)
+                self._kept = (*self._kept, *kept)
+                now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
                 agree(before, now, self.guarantee)
                 if self.guarantee.remembers:
                     check_roles(vault.setting("roles") or {}, self.schema)

@@ -15,7 +15,7 @@ from reveil.guarantees.base import Memory
 from reveil.manifest import digest_of_bytes, manifest_bytes
 from reveil.schema import Role
 from reveil.series.book import VaultBook
-from reveil.series.column_types import types_of
+from reveil.series.column_types import SPELLINGS, spellings_of, types_of
 from reveil.series.lasting import Lasting, digest_of_snapshot, in_order, lasting_codes, texts_of
 from reveil.series.persons import KIND, identities, kind_of
 from reveil.signatures.sets import Sets
@@ -173,11 +173,16 @@ class Telling:
             settings={
                 **settings,
                 "declared": self.lasting.declared.tolist(),
-                **({KIND: self.job.persons} if follows else {}),
+                **({KIND: self.job.persons} if follows else self._spellings(vault)),
             },
             placements=placements,
             signed=sensitive if told is not None or entries else None,
         )
+
+    def _spellings(self, vault: Vault) -> dict[str, Any]:
+        """Return the spellings to keep where no person, and so no value, is followed."""
+        kept = spellings_of(self.remembered, vault.setting(SPELLINGS) or {})
+        return {SPELLINGS: kept} if kept else {}
 
     def _stale(self) -> BoolArray:
         """Return whose stored record is not what it is now, or lacks a column that is new."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from reveil.alike import fold_distinct
 from reveil.errors import shown
 from reveil.schema import Column, Role, Type
 from reveil.snapshot.types import canonical_text, outside_the_calendar, type_of
@@ -106,12 +107,15 @@ def check_bins(series: pl.Series, column: Column, place: Place) -> None:
 
 def uncovered(series: pl.Series, column: Column) -> pl.Series | None:
     """Return the distinct values that the order or the hierarchy does not have; None where there is neither."""
-    labels = column.order if column.taxonomy is None else column.taxonomy.leaves
+    labels = column.labels
     if labels is None:
         return None
     known = pl.Series([unicodedata.normalize("NFC", label) for label in labels], dtype=pl.String)
     values = series.drop_nulls().unique(maintain_order=True)
-    return values.filter(~canonical_text(values).is_in(known.implode()))
+    texts = canonical_text(values)
+    if column.folds and values.dtype == pl.String:
+        known, texts = fold_distinct(known), fold_distinct(texts)
+    return values.filter(~texts.is_in(known.implode()))
 
 
 def check_covered(series: pl.Series, column: Column, place: Place) -> None:

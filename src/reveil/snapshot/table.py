@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from reveil.alike import one_spelling
 from reveil.errors import DataError, FileError
 from reveil.schema import Column, Role, Schema
 from reveil.snapshot.checks import (
@@ -109,6 +110,8 @@ def _settle(
     if series.dtype == pl.String and column.role is not Role.PLAIN:
         # Two spellings of one text would pass for two values, and a group of one value for a diverse one.
         series = canonical_text(series)
+        if column.folds:
+            series = one_spelling(series, (*(column.labels or ()), *column.spellings))
     check_finite(series, column, place)
     check_bins(series, column, place)
     check_covered(series, column, place)

@@ -11,15 +11,23 @@ every model and every grouper must satisfy, as functions over one object, so tha
 The oracles are for series small enough to try everything: :mod:`reveil.testing.series` draws them,
 :mod:`reveil.testing.worlds` counts all the worlds that are consistent with what was published, and
 :mod:`reveil.testing.bayes` runs a publisher on all tables with all dice.
+
+The oracles need nothing but Reveil. Strategies and contracts need hypothesis (``pip install 'reveil[testing]'``), and
+are loaded when they are asked for.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
-from reveil.testing.contracts import check_grouper, check_model
-from reveil.testing.series import histories
-from reveil.testing.strategies import Table, group_statistics, tables
 from reveil.testing.worlds import Beliefs, Group, enumerate_memberships, enumerate_worlds
+
+if TYPE_CHECKING:
+    from reveil.testing.contracts import check_grouper, check_model
+    from reveil.testing.series import histories
+    from reveil.testing.strategies import Table, group_statistics, tables
 
 __all__ = [
     "Beliefs",
@@ -39,3 +47,30 @@ __all__ = [
     "posterior",
     "tables",
 ]
+
+_DRAWN = {
+    "Table": "strategies",
+    "check_grouper": "contracts",
+    "check_model": "contracts",
+    "group_statistics": "strategies",
+    "histories": "series",
+    "tables": "strategies",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs hypothesis when it is asked for, and say so where hypothesis is not installed."""
+    if name not in _DRAWN:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_DRAWN[name]}"), name)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] != "hypothesis":
+            raise
+        raise ImportError(
+            f"reveil.testing.{name} needs hypothesis, which is not installed: pip install 'reveil[testing]'"
+        ) from None
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,43 @@
+"""One spelling for each value, over all the releases and all the snapshots of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from reveil.alike import one_spelling, spelled_as
+from reveil.respelling import with_spellings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reveil.adversary.background import People
+    from reveil.release import Release
+    from reveil.schema import Schema
+
+
+def in_one_spelling(releases: Sequence[Release], people: People, schema: Schema) -> tuple[list[Release], People]:
+    """Write what looks alike alike: as declared, else as the first release does that has it, else as the snapshots do.
+
+    An adversary knows that two spellings are one disease, whatever the tool thought that made the file.
+    """
+    known: dict[str, list[str]] = {}
+    for name in schema.sensitive:
+        if not schema[name].folds:
+            continue
+        told = [release.group_values()[1] for release in releases]
+        frames = [*told, *(values for values in people.values if values is not None)]
+        texts = [one_spelling(frame[name]) for frame in frames if frame.schema.get(name) == pl.String]
+        distinct = pl.concat([own.drop_nulls().unique().sort().alias("text") for own in texts]) if texts else ()
+        known[name] = [*(schema[name].labels or ()), *distinct]
+    values = tuple(
+        own
+        if own is None
+        else own.with_columns(
+            spelled_as(own[name], texts) for name, texts in known.items() if own.schema.get(name) == pl.String
+        )
+        for own in people.values
+    )
+    return [with_spellings(release, known) for release in releases], replace(people, values=values)
