@@ -19,7 +19,7 @@ from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_t
 from reveil.testing.contracts import check_grouper, check_model
 from reveil.testing.series import histories
 from reveil.testing.strategies import Table, group_statistics, tables
-from reveil.testing.worlds import Beliefs, Group, enumerate_memberships, enumerate_worlds
+from reveil.testing.worlds import Beliefs, Group, enumerate_members, enumerate_memberships, enumerate_worlds
 
 __all__ = [
     "Beliefs",
@@ -31,6 +31,7 @@ __all__ = [
     "all_tables",
     "check_grouper",
     "check_model",
+    "enumerate_members",
     "enumerate_memberships",
     "enumerate_worlds",
     "group_statistics",
