@@ -209,6 +209,18 @@ def _judge_values(
         _judge(part, GroupStats(sizes, {attribute.name: histogram}, {attribute.name: reference}))
 
 
+def check_sealed(before: Before, shown: Shown, whole: pl.Series, closed: pl.Series) -> None:
+    """Raise unless of the ``whole`` cells that are touched everybody is in one group, and of ``closed`` ones nobody."""
+    people = pl.DataFrame({"cell": before.cell, "group": shown.group.astype(np.int64)})
+    if np.isin(before.cell, closed.to_numpy()).any():
+        raise _broken("people of a closed cell would be published")
+    own = people.filter(pl.Series(np.isin(before.cell, whole.to_numpy()))).group_by("cell")
+    counted = own.agg(here=pl.len(), groups=pl.col("group").n_unique()).join(before.sizes, on="cell")
+    counted = counted.join(shown.fakes, on="cell", how="left").with_columns(pl.col("number").fill_null(0))
+    if counted.filter((pl.col("groups") > 1) | (pl.col("here") + pl.col("number") != pl.col("size"))).height:
+        raise _broken("a cell that stays whole would be cut")
+
+
 def _judge(part: Model, stats: GroupStats) -> None:
     valid = part.verdict(stats)
     if not valid.all():

@@ -65,6 +65,30 @@ def check_signatures(
         )
 
 
+def check_alone(release: Release, placement: npt.NDArray[np.integer], alone: pl.DataFrame) -> None:
+    """Raise unless whoever must be alone in a group is.
+
+    ``alone`` has the columns ``record`` and ``value``, a text: with this value in the release, the record's group has
+    no other record.
+    """
+    if not alone.height:
+        return
+    if release.groups is None:
+        raise VerificationError("a release with signatures needs a column of groups")
+    groups, values = release.group_values()
+    rows = pl.DataFrame({"group": groups, "value": canonical_text(values.to_series())}).unique()
+    real = placement >= 0
+    placed = pl.DataFrame({"record": placement[real].astype(np.int64), "group": release.groups[real]})
+    crowded = placed.filter(pl.len().over("group") > 1)
+    met = alone.cast({"record": pl.Int64}).join(crowded, on="record")
+    met = met.join(rows.cast({"group": met.schema["group"]}), on=["group", "value"], nulls_equal=True)
+    if met.height:
+        raise VerificationError(
+            f"{met['record'].n_unique():,} persons would share a group that they have to be alone in",
+            hint="This release is not safe and was not published. Please report it.",
+        )
+
+
 def _codes(texts: pl.Series, place: pl.DataFrame) -> npt.NDArray[np.int64]:
     """Return the code of each text, 0 for those that have none."""
     joined = (

@@ -105,3 +105,8 @@ def write_json(content: object, path: str) -> None:
         Path(path).write_text(text + "\n", encoding="utf-8")
     except OSError:
         raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None
+
+
+def names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
+    """Read an option that lists names, separated by commas."""
+    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]

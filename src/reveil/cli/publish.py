@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import click
 
-from reveil.cli.console import Console, config_option, quiet_option
-
-
-def _names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
+from reveil.cli.console import Console, config_option, names, quiet_option
 
 
 @click.command("publish")
 @click.argument("data", type=click.Path())
 @config_option
 @click.option("-o", "--out", required=True, type=click.Path(), help="Where to write: .csv or .parquet.")
-@click.option("--columns", callback=_names, metavar="A,B,C", help="Publish these columns only.")
+@click.option("--columns", callback=names, metavar="A,B,C", help="Publish these columns only.")
 @click.option("--where", metavar="EXPR", help="Publish only the records that satisfy this, as in reveil query.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, with measures; write nothing.")
 @click.option("--again", is_flag=True, help="Publish anew, even if this table is the last release already.")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reveil.codes import Codes
     from reveil.expressions import Expression
     from reveil.groupers.base import Grouper
+    from reveil.membership import Membership
     from reveil.models.base import Model
     from reveil.release import Release
     from reveil.schema import Schema
@@ -95,13 +96,23 @@ class Adoption:
     """What a guarantee makes of a release from elsewhere: what goes into ledgers, and whom it cannot go on with.
 
     ``unsafe_groups`` break the promise already, and so many persons are ``held_back`` from now on. ``more`` are values
-    that the release shows and the snapshot does not have; they have the next codes.
+    that the release shows and the snapshot does not have; they have the next codes. ``told`` are the signatures that
+    persons may have been told, as in :class:`Prepared`. ``kept`` persons go on in groups of their own,
+    ``renewed`` ones as if they were new, and ``crossed`` were told something before that does not go with it.
+    ``merged`` persons are in ``cells`` from now on that are published whole or not at all.
     """
 
     entries: tuple[Entries, ...]
     unsafe_groups: int
     held_back: int
     more: pl.Series | None = None
+    told: pl.DataFrame | None = None
+    replaces: bool = False
+    kept: int = 0
+    renewed: int = 0
+    crossed: int = 0
+    merged: int = 0
+    cells: int = 0
 
 
 class Guarantee(ABC):
@@ -203,12 +214,12 @@ class Guarantee(ABC):
         memory: Memory,  # noqa: ARG002
         snapshot: Snapshot,  # noqa: ARG002
         release: Release,  # noqa: ARG002
-        groups: CodeArray,  # noqa: ARG002
-        several: BoolArray,  # noqa: ARG002
+        members: Membership,  # noqa: ARG002
     ) -> Adoption | None:
-        """Return what to remember of a release that was made elsewhere, None where signatures say it all.
+        """Return what to remember of a release that was made elsewhere; None where nothing is.
 
-        ``groups`` is the group in which each record was found, -1 for none; ``several``: it could be in others, too.
+        ``members`` says who may be in which group, as far as whoever holds the release can know. What is decided must
+        be the same for every table that agrees with the release: nothing may depend on a person's own value.
         """
         return None
 

@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 
     from reveil.codes import Codes
     from reveil.groupers.base import Grouper
+    from reveil.membership import Membership
     from reveil.models.base import Model
     from reveil.release import Release
     from reveil.schema import Schema
     from reveil.snapshot import Snapshot
-    from reveil.statistics import BoolArray, CodeArray
     from reveil.vault.protocol import Book, Ledger
 
 EXHAUSTED = ("rest", "suppress", "withhold")
@@ -383,34 +383,24 @@ class GlobalGuarantee(Guarantee):
             release, placement, codes, model, facts=facts, entries=entries, snapshot=published, absent=absent
         )
 
-    def adopted(
-        self,
-        memory: Memory,
-        snapshot: Snapshot,
-        release: Release,
-        groups: CodeArray,
-        several: BoolArray,
-    ) -> Adoption:
-        """Multiply what a release from elsewhere told into everybody's survival.
-
-        Whoever could be in several groups has nothing left for any value, and rests.
-        """
+    def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
+        """Multiply what a release from elsewhere told into everybody's survival: the worst of what they may be told."""
         if self.permanent:
             raise RefusedError(
                 "a release from elsewhere cannot be adopted where values are permanent: its groups were not made to "
                 "stay together",
                 hint="Begin the series with a release of Reveil's own, or declare no value permanent.",
             )
-        told, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], groups, several)
-        told = told.filter(~pl.Series(np.isin(told["value"].to_numpy(), memory.declared[: len(self.harmless)])))
-        fresh = Pairs.of(told)
-        both = updated(Pairs.of(memory.book.of_records(SURVIVAL)), fresh)
+        told, shares, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], members)
+        harmless = memory.declared[: len(self.harmless)]
+        told, shares = (own.filter(~pl.Series(np.isin(own["value"].to_numpy(), harmless))) for own in (told, shares))
+        both = updated(Pairs.of(memory.book.of_records(SURVIVAL)), Pairs.of(told))
         used = self.strategy.used_up(both.survival, both.links, self.exact, self.most_rows)
         rows = {"record": both.record, "value": both.value, "links": both.links, "survival": both.survival}
-        broken = both.survival < float(1 - 1 / self.exact) * (1 - ROUNDING)
+        broken = shares.filter(pl.col("survival") < float(1 - 1 / self.exact) * (1 - ROUNDING))
         return Adoption(
             (Entries(SURVIVAL, pl.DataFrame(rows)),),
-            len(np.unique(groups[both.record[broken]])),
+            broken["group"].n_unique(),
             len(np.unique(both.record[used])),
             more,
         )

@@ -29,6 +29,7 @@ from reveil.vault.protocol import Entries, Ledger
 if TYPE_CHECKING:
     from reveil.codes import Codes
     from reveil.guarantees.base import Memory
+    from reveil.membership import Membership
     from reveil.recoders.base import Recoded
     from reveil.statistics import BoolArray
 
@@ -288,25 +289,36 @@ def as_published(snapshot: Snapshot, now: Situation, memory: Memory) -> Snapshot
 
 
 def told_elsewhere(
-    memory: Memory, release: Release, sensitive: str, groups: CodeArray, several: BoolArray
-) -> tuple[pl.DataFrame, pl.Series]:
-    """Return what a release from elsewhere says of each record found in it, and values that nobody has today.
+    memory: Memory, release: Release, sensitive: str, members: Membership
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.Series]:
+    """Return what a release from elsewhere says of each record that may be in it.
 
-    ``groups`` is the group of each record, -1 for none. Whoever could be in ``several`` survives no value at all.
+    The first table has ``record``, ``value`` and ``survival``, the second ``group`` (a place), ``value`` and
+    ``survival``; then values that nobody has today.
+
+    Nobody knows in which of several groups a person was, or whether they were in any. Under each membership that is
+    possible, their survival of a value is multiplied by 1 - n_s/n of one of these groups, or by nothing. So with the
+    smallest of these factors it is not above what it is under any of them, and the bound that holds then holds for all.
     """
     of_row, values = release.group_values()
     texts = canonical_text(values[sensitive]).rename("text")
     known = pl.DataFrame({"text": memory.texts.gather(memory.known).rename("text"), "value": memory.known})
-    rows = pl.DataFrame({"group": of_row.astype(np.int64), "text": texts})
+    rows = pl.DataFrame({"group": np.searchsorted(members.numbers, of_row), "text": texts})
     more = texts.filter(~texts.is_in(known["text"].implode(), nulls_equal=True)).unique().sort()
     first = len(memory.texts)
     added = pl.DataFrame({"text": more, "value": np.arange(first, first + len(more), dtype=np.int32)})
     every = pl.concat([known, added.cast(dict(known.schema))])  # type: ignore[arg-type]
     counted = rows.group_by("group", "text").agg(count=pl.len()).join(every, on="text", nulls_equal=True)
-    shares = counted.with_columns(survival=1 - pl.col("count") / pl.col("count").sum().over("group"))
-    there = np.flatnonzero(groups >= 0)
-    persons = pl.DataFrame({"record": there, "group": groups[there].astype(np.int64), "several": several[there]})
-    told = persons.filter(~pl.col("several")).join(shares, on="group").select("record", "value", "survival")
-    unsure = persons.filter("several").select("record").join(every.select("value"), how="cross")
-    both = pl.concat([told, unsure.with_columns(survival=pl.lit(0.0)).select(told.columns)])
-    return both.with_columns(links=pl.lit(1, pl.Int64)).sort("record", "value"), more.rename(sensitive)
+    shares = counted.select("group", "value", survival=1 - pl.col("count") / pl.col("count").sum().over("group")).sort(
+        "group", "value"
+    )
+    of_type = (
+        pl.DataFrame({"type": members.type_, "group": members.group})
+        .join(shares, on="group")
+        .group_by("type", "value")
+        .agg(pl.col("survival").min())
+    )
+    there = np.flatnonzero(members.inside).astype(np.int32)
+    persons = pl.DataFrame({"record": there, "type": members.kind[there].astype(np.int64)})
+    told = persons.join(of_type, on="type").select("record", "value", "survival", links=pl.lit(1, pl.Int64))
+    return told.sort("record", "value"), shares, more.rename(sensitive)

@@ -80,15 +80,20 @@ class MInvariance(SignatureGuarantee):
         )
 
     def situation(self, memory: Memory, schema: Schema) -> Situation:  # noqa: ARG002
-        """Let those keep their signature who were in the last release with the same value; all others are new."""
+        """Let those keep their signature who were in the last release with the same value; all others are new.
+
+        Whoever was told fewer than m values by a release from elsewhere rests, wherever they were since.
+        """
         stayed = (memory.present & ~memory.changed)[memory.block_records]
+        rests = np.zeros(len(memory.values), np.bool_)
+        rests[memory.block_records[memory.sets.sizes[memory.block_sets] < self.m]] = True
         now = Situation(
             memory.values,
             memory.sets,
             memory.block_records[stayed],
             memory.block_sets[stayed],
             memory.known,
-            np.zeros(len(memory.values), np.bool_),
+            rests,
         )
         counts = np.bincount(now.values[now.fresh], minlength=1)
         most = counts.max()

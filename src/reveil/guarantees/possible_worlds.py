@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.groupers.base import Grouper
+    from reveil.membership import Membership
     from reveil.schema import Schema
     from reveil.snapshot import Snapshot
-    from reveil.statistics import BoolArray, CodeArray
+    from reveil.statistics import CodeArray
     from reveil.worlds.drawing import Tokens
 
 _KNOWS = "Others may know who is in the table and everybody's quasi values, all the releases, and nobody's value."
@@ -244,8 +245,7 @@ class PossibleWorlds(Guarantee):
         memory: Memory,  # noqa: ARG002
         snapshot: Snapshot,  # noqa: ARG002
         release: Release,  # noqa: ARG002
-        groups: CodeArray,  # noqa: ARG002
-        several: BoolArray,  # noqa: ARG002
+        members: Membership,  # noqa: ARG002
     ) -> Adoption:
         """Refuse: a release from elsewhere fits the truth and none of the other worlds."""
         raise RefusedError(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 
-from reveil.cells_rule import check_cells
+from reveil.cells_rule import check_cells, check_sealed
 from reveil.errors import ConfigError, RefusedError, VerificationError
 from reveil.groupers.base import Grouper, check_plan
 from reveil.groupers.mondrian import Mondrian
@@ -28,9 +29,10 @@ from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
 from reveil.models.t_closeness import TCloseness
 from reveil.refining.absent import absent_of
-from reveil.refining.elsewhere import cut_of
+from reveil.refining.elsewhere import fitted, shown_by
 from reveil.refining.entries import Pieces, entries_of, table_entries
 from reveil.refining.extras import box_entries
+from reveil.refining.ledgers import CLOSED, SEALED, WHOLE
 from reveil.refining.making import Made, Rows, make, without_shapes
 from reveil.refining.plan import Rules
 from reveil.refining.reading import Reading, read
@@ -43,14 +45,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
-    import polars as pl
 
     from reveil.codes import Codes
     from reveil.limits import Limit
+    from reveil.membership import Membership
     from reveil.release import Release
     from reveil.schema import Schema
     from reveil.snapshot import Snapshot
-    from reveil.statistics import BoolArray, CodeArray
     from reveil.vault.protocol import Entries
 
 _KNOWS = (
@@ -304,23 +305,24 @@ class Refinement(Guarantee):
             found.append(box_entries(made.codes, made.partition, lasting, numbers, memory.book))
         return tuple(found)
 
-    def adopted(
-        self,
-        memory: Memory,
-        snapshot: Snapshot,
-        release: Release,  # noqa: ARG002
-        groups: CodeArray,
-        several: BoolArray,
-    ) -> Adoption:
-        """Take the groups of a release from elsewhere as cuts: what they told apart stays apart."""
+    def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
+        """Take the groups of a release from elsewhere as cuts: what they told apart stays apart.
+
+        Groups that nobody can tell apart become one cell that is never cut (:mod:`reveil.refining.elsewhere`).
+        """
         model = self.model_for(snapshot.schema)
         reading = _read(snapshot, model, memory)
-        cut, unsafe, held_back = cut_of(reading, model, groups, several)
+        groups, values = release.group_values()
+        shown = shown_by(memory.book, reading, np.searchsorted(members.numbers, groups), values)
+        found = fitted(reading, model, members, shown)
         nobody = absent_of(memory.book, reading, np.zeros(0, np.int64), snapshot.schema.quasi)
-        found = list(entries_of(reading, cut, nobody))
-        there = np.flatnonzero(cut.group >= 0)
-        found += _tables(reading, snapshot.frame[there], memory)
-        return Adoption(tuple(found), unsafe, held_back)
+        entries = [*entries_of(reading, found.cut, nobody), found.sealed(reading, nobody)]
+        for word in reading.words:
+            name = word.attribute.name
+            if name in reading.tables:
+                known = values[name].filter(pl.Series(shown[name] >= 0))
+                entries.append(table_entries(word, known, memory.book, memory.release))
+        return Adoption(tuple(entries), found.unsafe_groups, found.held_back, merged=found.merged, cells=found.cells)
 
     def loose_rows(self, release: Release) -> int:
         """Return how many rows may show the value that was told last."""
@@ -328,7 +330,10 @@ class Refinement(Guarantee):
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
         """Check, from the published values, that every piece of every cell is valid."""
-        check_cells(self.model, *seen_again(written, prepared, memory, self.model))
+        before, shown = seen_again(written, prepared, memory, self.model)
+        check_cells(self.model, before, shown)
+        states = memory.book.rows(SEALED, "cell", np.unique(before.cell[before.cell >= 0])).cast(pl.Int64)
+        check_sealed(before, shown, *(states.filter(pl.col("state") == state)["cell"] for state in (WHOLE, CLOSED)))
 
 
 def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:

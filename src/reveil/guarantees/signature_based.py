@@ -28,21 +28,23 @@ from reveil.guarantees.assembly import (
     published_names,
     second_table,
 )
-from reveil.guarantees.base import Guarantee, Memory, Prepared
+from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
+from reveil.guarantees.signatures_elsewhere import ALONE, adopted_signatures, published_alone
 from reveil.manifest import make_manifest
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.notation import parsed
 from reveil.recoders.boxes import BoxRecoder
 from reveil.release import Release, compact
-from reveil.signature_rule import check_signatures
-from reveil.signatures.machine import Groups, Space
-from reveil.statistics import CodeArray, Partition
+from reveil.signature_rule import check_alone, check_signatures
+from reveil.signatures.machine import Groups, Space, lone_groups
+from reveil.statistics import BoolArray, CodeArray, Partition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.groupers.base import Grouper
+    from reveil.membership import Membership
     from reveil.schema import Schema
     from reveil.signatures.situation import Situation
     from reveil.snapshot import Snapshot
@@ -146,7 +148,7 @@ class SignatureGuarantee(Guarantee):
                 hint="They were told so many values that fewer than m are left, or are held back since an adoption.",
             )
         keys, layout = _keys(method, codes, memory) if isinstance(method, BangA) else (None, None)
-        groups = self.form(now, codes, rng, keys)
+        groups = self._groups(now, published_alone(memory), codes, rng, keys)
         rows = _Rows.of(groups, rng)
         release = self._release(snapshot, codes, groups, rows, memory, rng)
         guarantee, claim, assumes = self.promise()
@@ -177,8 +179,27 @@ class SignatureGuarantee(Guarantee):
             release, rows.record, codes, MUniqueness(self.m), told, facts, replaces=self.last_only, layout=layout
         )
 
+    def _groups(
+        self, now: Situation, alone: BoolArray, codes: Codes, rng: np.random.Generator, keys: KeyArray | None
+    ) -> Groups:
+        """Form the groups; whoever has to be alone in one is beside nobody but counterfeits."""
+        alone = alone & (now.usable >= 0) & ~now.resting
+        if not alone.any():
+            return self.form(now, codes, rng, keys)
+        apart = lone_groups(now, np.flatnonzero(alone).astype(np.int32))
+        others = replace(now, resting=now.resting | alone)
+        return apart if others.resting.all() else self.form(others, codes, rng, keys).join(apart)
+
+    def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
+        """Take as told to everybody the signature of each group that they may have been in."""
+        sensitive, strict = snapshot.schema.sensitive[0], self.bound is not None
+        return adopted_signatures(release, members, memory, sensitive, self.m, strict=strict)
+
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
-        """Check, from the published values, that everybody keeps their signature."""
+        """Check, from the published values, that everybody keeps their signature, and who has to is alone."""
+        rows = memory.book.of_records(ALONE)
+        texts = memory.texts.gather(rows["value"])
+        check_alone(written, prepared.placement, rows.select("record").with_columns(value=texts))
         if self.last_only:
             return
         told = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})

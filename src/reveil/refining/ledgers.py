@@ -26,3 +26,6 @@ TABLES = Ledger("tables", keys=("attribute", "release", "value"), whole=("number
 BOXES = Ledger("cell_boxes", keys=("cell", "attribute", "code"), personal=False, coded="code")
 # How many were asked for, how many of them had been in the release before, and the next number of a cell.
 PACE = Ledger("pace", keys=("release",), whole=("asked", "stayed", "next_cell"), personal=False)
+# Cells of which only all members at once may be published (WHOLE), or nobody any more (CLOSED); others are not listed.
+SEALED = Ledger("sealed_cells", keys=("cell",), whole=("state",), personal=False)
+WHOLE, CLOSED = 1, 2

@@ -136,13 +136,17 @@ class Said:
 
 @dataclass(frozen=True)
 class Past:
-    """The touched cells. ``cell`` is the place of each record's cell among them, -1 for who was never published."""
+    """The touched cells. ``cell`` is the place of each record's cell among them, -1 for who was never published.
+
+    ``sealed`` is the state of each cell: 0 where it may be cut.
+    """
 
     release: int
     cell: CodeArray = field(repr=False)
     numbers: CodeArray = field(repr=False)
     sizes: IntArray = field(repr=False)
     said: tuple[Said, ...]
+    sealed: CodeArray = field(repr=False)
 
     @property
     def n_cells(self) -> int:

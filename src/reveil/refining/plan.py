@@ -156,8 +156,8 @@ def grouped(
     """Group those who are published: people who are new, and the members of each cell that nobody was added to.
 
     ``codes`` has the records and behind them extra rows, whose cells are ``extra``. A cell with others in it stays one
-    group. So does every cell under a model that compares with the table: its pieces would have
-    to be close to the tables of all releases at once.
+    group, and so does one that must not be cut, and every cell under a model that compares with the table: its pieces
+    would have to be close to the tables of all releases at once.
     """
     past = reading.past
     cell = np.concatenate([past.cell, extra]).astype(np.int64)
@@ -166,7 +166,7 @@ def grouped(
     member &= shown[cell] | (cell < 0)
     compares = any(isinstance(part, TCloseness) for part in rules.model.parts)
     sizes = past.count(~reading.rests)
-    open_cells = (decided.fate == Fate.CLEAN) & (sizes >= 2 * rules.least) & (not compares)
+    open_cells = (decided.fate == Fate.CLEAN) & (sizes >= 2 * rules.least) & (not compares) & (past.sealed == 0)
     is_open = member & ((cell < 0) | np.append(open_cells, False)[cell])
     model = rules.model & KAnonymity(rules.least) if rules.least > 1 else rules.model
     inside = codes if not past.said else _with_versions(codes, reading, is_open)

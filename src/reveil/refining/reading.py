@@ -11,7 +11,7 @@ import polars as pl
 from reveil.codes import SensitiveAttribute, encode_sensitive
 from reveil.models.t_closeness import TCloseness
 from reveil.notation import parsed
-from reveil.refining.ledgers import CELLS, COUNTS, PACE, SIZES, TABLES, TOLD
+from reveil.refining.ledgers import CELLS, COUNTS, PACE, SEALED, SIZES, TABLES, TOLD
 from reveil.refining.past import Past, Told, said_of
 
 if TYPE_CHECKING:
@@ -121,7 +121,11 @@ def read(
             )
         )
     pace = book.rows(PACE)
-    past = Past(release, own, numbers.astype(np.int32), sizes["size"].to_numpy().astype(np.int64), tuple(said))
+    sealed = np.zeros(len(numbers), np.int32)
+    states = book.rows(SEALED, "cell", numbers)
+    sealed[np.searchsorted(numbers, states["cell"].to_numpy())] = states["state"].to_numpy()
+    many = sizes["size"].to_numpy().astype(np.int64)
+    past = Past(release, own, numbers.astype(np.int32), many, tuple(said), sealed)
     return Reading(
         past,
         tuple(words),

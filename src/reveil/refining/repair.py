@@ -14,6 +14,9 @@ For a cell of which some members are asked for (*present*) and others are not (*
 3 to 5 only where the present are not outnumbered. Classes never join pieces of different cells (a finer class tells
 more, and every piece must be valid anyway), so no decision about a cell changes another's.
 
+Of a cell that is sealed as *whole*, all members are present or 4 and 5 apply; a *closed* one is always held back (see
+:mod:`reveil.refining.elsewhere`).
+
 Whoever knows who left knows that their record did not change. If rows beside it did, the others would be told apart
 from it, and over several releases the patterns of changes would add up. So where somebody is published who was not
 asked for, *nobody* of the cell changes: all are shown as they were told last. Then a permutation of the members of a
@@ -26,6 +29,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from reveil.refining.ledgers import CLOSED, WHOLE
 
 if TYPE_CHECKING:
     from reveil.refining.judging import Judge
@@ -52,11 +57,13 @@ def first_fates(judge: Judge, present: BoolArray) -> tuple[CodeArray, BoolArray]
     absent = past.sizes - here
     asked = here > 0
     told, rest = judge.of_records(present, today=False), judge.without(present)
-    alone = asked & told & rest
+    whole, closed = past.sealed == WHOLE, past.sealed == CLOSED
+    alone = asked & told & rest & ~(whole & (absent > 0))
     clean = alone & judge.of_records(present)
     everybody = asked & ~alone & judge.whole() & (absent <= here)
     fate = np.full(past.n_cells, Fate.HELD_BACK, np.int32)
     fate[everybody] = Fate.ALL
     fate[alone] = Fate.STALE
     fate[clean] = Fate.CLEAN
-    return fate, asked & ~told & rest & (absent > 0)
+    fate[closed] = Fate.HELD_BACK
+    return fate, asked & ~told & rest & (absent > 0) & (past.sealed == 0)

@@ -10,28 +10,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from reveil.alike import one_spelling, spelled_as
 from reveil.codes import encode
 from reveil.errors import DataError, ReveilError
 from reveil.foreign import read_release
+from reveil.guarantees.base import Adoption
 from reveil.linking import place
 from reveil.manifest import digest_of_bytes, manifest_path
+from reveil.membership import membership
 from reveil.respelling import with_spellings
 from reveil.series.backups import refuse_if_out_of_order
 from reveil.series.telling import Job, Telling
-from reveil.signatures.sets import Sets
-from reveil.snapshot import canonical_text
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import polars as pl
+
     from reveil.guarantees.base import Guarantee, Prepared
     from reveil.release import Release
     from reveil.snapshot import Snapshot
-    from reveil.statistics import BoolArray, CodeArray
     from reveil.vault import Vault
     from reveil.vault.protocol import Entries
 
@@ -40,12 +40,14 @@ if TYPE_CHECKING:
 class Adopted:
     """What was found in a release that was taken as told.
 
-    ``persons`` were recognised in it, ``unpublished`` were not; ``ambiguous`` could be in more than one group: they
-    rest from then on. ``unsafe_groups`` break the guarantee already: of their persons, ``kept`` go on with the values
-    they were told, and ``held_back`` rest, because they were told fewer than the guarantee needs; under a guarantee in
-    which nobody rests, they are ``renewed``. ``crossed`` were told some of these values before, and others: they rest,
-    too. ``strangers`` are published rows that fit nobody of the snapshot. ``exact``: it is a release of this very
-    series that the vault did not know, and nothing had to be guessed.
+    ``persons`` were recognised in it, ``unpublished`` were not. Of ``ambiguous`` persons nobody who holds the release
+    can know in which group they were, or whether they were left out: what they were told is then all that they may have
+    been told. ``unsafe_groups`` break the guarantee already. ``kept`` persons were in groups that have some values more
+    often than others, and go on in groups of their own; ``held_back`` persons rest from now on. Under a guarantee that
+    promises nothing nobody rests; they are ``renewed``. ``crossed`` were told some of these values before, and others:
+    they rest, too. ``merged`` persons stay together from now on, in ``cells`` that are published whole or not at all.
+    ``strangers`` are published rows that fit nobody of the snapshot. ``exact``: it is a release of this very series
+    that the vault did not know, and nothing had to be guessed.
     """
 
     release: int
@@ -60,6 +62,8 @@ class Adopted:
     crossed: int = 0
     strangers: int = 0
     exact: bool = False
+    merged: int = 0
+    cells: int = 0
 
     def sentences(self) -> list[str]:
         """Say it in words."""
@@ -73,15 +77,27 @@ class Adopted:
             )
         if self.ambiguous:
             found.append(
-                f"{self.ambiguous:,} persons could be in more than one group"
-                + ("; one that fits was taken" if self.renewed else ", and are held back from now on")
+                f"{self.ambiguous:,} persons could be in more than one group, or have been left out: they count as "
+                "told all that they may have been told"
+            )
+        if self.merged:
+            found.append(
+                f"{self.merged:,} persons of groups that cannot be told apart stay together from now on: each of "
+                f"{self.cells:,} sets of them is published whole, or not at all"
             )
         if self.unsafe_groups:
+            found.append(f"{self.unsafe_groups:,} groups were not safe when they were published")
+        if self.kept:
             found.append(
-                f"{self.unsafe_groups:,} groups were not safe when they were published: of their persons, "
-                f"{self.kept:,} go on with the values they were told, and "
-                + (f"{self.renewed:,} get others" if self.renewed else f"{self.held_back:,} are held back from now on")
+                f"{self.kept:,} persons were in groups that have some values more often than others: from now on each "
+                "of them is alone among made-up records"
             )
+        if self.held_back:
+            found.append(
+                f"{self.held_back:,} persons are held back from now on: nothing more about them could be told safely"
+            )
+        if self.renewed:
+            found.append(f"{self.renewed:,} persons were told too little or nobody knows what, and get others")
         if self.crossed:
             found.append(
                 f"{self.crossed:,} persons were told some of their group's values before, beside others: what both say "
@@ -98,7 +114,7 @@ def adopt(
     settings: Mapping[str, Any],
     remade: Callable[[Guarantee], tuple[Prepared, Telling]],
 ) -> Adopted:
-    """Find everybody's group, remember its values as told, and record the release.
+    """Find out who may be in which group, remember what they may have been told, and record the release.
 
     ``remade`` publishes the snapshot once more in memory: a release of this very series comes out as it was.
     """
@@ -116,60 +132,40 @@ def adopt(
     job, release = _in_one_spelling(job, release)
     codes = encode(job.snapshot)
     telling = Telling.of(vault, job, codes, guarantee)
-    placed = place(release, codes, job.snapshot.frame.select(schema.sensitive))
-    if not placed.placed:
+    # Values say whether this is the right snapshot, and count. Nothing that is remembered depends on them.
+    placed = place(release, codes, job.snapshot.frame.select(schema.sensitive)).placed
+    if not placed:
         raise DataError(
             "nobody of this snapshot is in this release",
-            hint="The snapshot must be the table that the release was made of.",
+            hint="The snapshot must be the table that the release was made of, or the part of it (--where, --columns).",
         )
-    there = placed.groups >= 0
-    own_books = guarantee.adopted(telling.memory, job.snapshot, release, placed.groups, placed.several)
-    if own_books is not None:
-        entries, more = own_books.entries, own_books.more
-        _record(vault, telling, release, settings, path, told=None, entries=entries, replaces=False, more=more)
-        return Adopted(
-            release=telling.memory.release,
-            persons=int(there.sum()),
-            unpublished=int((~there).sum()),
-            ambiguous=placed.ambiguous,
-            groups=_groups(release),
-            unsafe_groups=own_books.unsafe_groups,
-            kept=0,
-            held_back=own_books.held_back,
-            strangers=_strangers(release, placed.placed),
-        )
-    found = _Found.of(release, placed.groups, telling, schema.sensitive[0]) if guarantee.remembers else None
-    last_only = bool(getattr(guarantee, "last_only", False))
-    least = getattr(guarantee, "m", 1)
-    counts = _counts(release, found, least) if found is not None else (0, 0, 0)
-    told, crossed = None, 0
-    if found is not None:
-        told = found.told.filter(found.own_sizes >= least) if last_only else found.told
-        if not last_only:
-            narrow = found.crossed(telling)
-            told, crossed = pl.concat([told, narrow, found.guessed(placed.several)]), narrow.height
+    members = membership(release, codes)
+    found = guarantee.adopted(telling.memory, job.snapshot, release, members) or Adoption((), 0, 0)
     _record(
         vault,
         telling,
         release,
         settings,
         path,
-        told=told,
-        replaces=last_only,
-        more=None if found is None else found.more,
+        told=found.told,
+        entries=found.entries,
+        replaces=found.replaces,
+        more=found.more,
     )
     return Adopted(
         release=telling.memory.release,
-        persons=int(there.sum()),
-        unpublished=int((~there).sum()),
-        ambiguous=placed.ambiguous,
-        groups=_groups(release),
-        unsafe_groups=counts[0],
-        kept=counts[1],
-        held_back=0 if last_only else counts[2],
-        renewed=counts[2] if last_only else 0,
-        crossed=crossed,
-        strangers=_strangers(release, placed.placed),
+        persons=placed,
+        unpublished=codes.n - placed,
+        ambiguous=int(members.several.sum()),
+        groups=members.n_groups,
+        unsafe_groups=found.unsafe_groups,
+        kept=found.kept,
+        held_back=found.held_back,
+        renewed=found.renewed,
+        crossed=found.crossed,
+        strangers=_strangers(release, placed),
+        merged=found.merged,
+        cells=found.cells,
     )
 
 
@@ -287,85 +283,6 @@ def _as_it_was(
         held_back=0,
         exact=True,
     )
-
-
-@dataclass(frozen=True)
-class _Found:
-    """The groups of a release as sets of lasting codes; ``more`` are published values that the vault never saw."""
-
-    told: pl.DataFrame
-    more: pl.Series
-    sets: Sets
-    groups: CodeArray
-    of_record: CodeArray
-
-    @classmethod
-    def of(cls, release: Release, of_record: CodeArray, telling: Telling, sensitive: str) -> _Found:
-        """Give the values of each group their codes, new ones behind all that are known."""
-        groups, values = release.group_values()
-        texts = canonical_text(values[sensitive]).rename("value")
-        known = pl.DataFrame(
-            {"value": telling.memory.texts.gather(telling.memory.known).rename("value"), "code": telling.memory.known}
-        )
-        joined = texts.to_frame().join(known, on="value", how="left", maintain_order="left", nulls_equal=True)
-        more = texts.filter(joined["code"].is_null()).unique().sort()
-        first = len(telling.memory.texts)
-        added = pl.DataFrame({"value": more, "code": np.arange(first, first + len(more), dtype=np.int32)})
-        every = pl.concat([known, added.cast(dict(known.schema))])  # type: ignore[arg-type]
-        code = texts.to_frame().join(every, on="value", how="left", maintain_order="left", nulls_equal=True)["code"]
-        pairs = pl.DataFrame({"group": groups, "code": code}).unique().sort("group", "code")
-        numbers, starts = np.unique(pairs["group"].to_numpy(), return_index=True)
-        sets = Sets(np.append(starts, pairs.height).astype(np.int64), pairs["code"].to_numpy().astype(np.int32))
-        there = np.flatnonzero(of_record >= 0).astype(np.int32)
-        own = np.searchsorted(numbers, of_record[there])
-        told = pl.DataFrame({"record": there, "members": sets.texts().gather(own)})
-        return cls(told, more, sets, numbers.astype(np.int32), of_record)
-
-    @property
-    def own_sizes(self) -> pl.Series:
-        """How many values each told set has."""
-        return self.told["members"].str.count_matches(",") + 1
-
-    def guessed(self, several: BoolArray) -> pl.DataFrame:
-        """Return who could be in more than one group, and one value of the group that was taken: they rest, too.
-
-        Whoever holds the release finds them in all these groups at once, and no signature keeps that as it is.
-        """
-        own = self.told.filter(several[self.told["record"].to_numpy()])
-        return own.with_columns(pl.col("members").str.split(",").list.first())
-
-    def crossed(self, telling: Telling) -> pl.DataFrame:
-        """Return whose group shares some values, not all, with what they were told before, and one common value.
-
-        Told by itself it is fewer than any guarantee needs: whoever was told so little rests.
-        """
-        memory = telling.memory
-        numbers, place = np.unique(self.told["members"].to_numpy(), return_inverse=True)
-        now = Sets.of_texts(pl.Series(numbers, dtype=pl.String))
-        before = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})
-        met = self.told.select("record", set=pl.Series(place.astype(np.int64))).join(before, on="record")
-        pairs = met.select("set", "block").unique()
-        common = (
-            pairs.join(pl.DataFrame({"set": now.of_member, "code": now.members}), on="set")
-            .join(pl.DataFrame({"block": memory.sets.of_member, "code": memory.sets.members}), on=["block", "code"])
-            .group_by("set", "block")
-            .agg(shared=pl.len(), code=pl.col("code").min())
-        )
-        sizes = now.sizes[common["set"].to_numpy()], memory.sets.sizes[common["block"].to_numpy()]
-        shared = common["shared"].to_numpy()
-        bad = common.filter((shared != sizes[0]) | (shared != sizes[1]))
-        found = met.join(bad, on=["set", "block"]).group_by("record").agg(pl.col("code").min()).sort("record")
-        return found.select("record", members=pl.col("code").cast(pl.String)).cast(dict(self.told.schema))  # type: ignore[arg-type]
-
-
-def _counts(release: Release, found: _Found, m: int) -> tuple[int, int, int]:
-    """Count the groups that are not m-unique, and their persons who go on or rest."""
-    groups, _ = release.group_values()
-    rows = np.bincount(np.searchsorted(found.groups, groups), minlength=len(found.sets))
-    unsafe = (rows != found.sets.sizes) | (found.sets.sizes < m)
-    own = np.searchsorted(found.groups, found.of_record[found.of_record >= 0])
-    few = found.sets.sizes[own] < m
-    return int(unsafe.sum()), int((unsafe[own] & ~few).sum()), int(few.sum())
 
 
 def same_content(one: Release, other: Release) -> bool:

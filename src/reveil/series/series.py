@@ -400,17 +400,21 @@ class Series:
             layout = forgotten if self.method is None else self.method.forgetting
             return vault.forget(int(high[0]), int(low[0]), tombstone=tombstone, revised={LAYOUT: layout})
 
-    def adopt(self, frame: Any, release: Any) -> Adopted:
+    def adopt(
+        self, frame: Any, release: Any, columns: Iterable[str] | None = None, where: str | None = None
+    ) -> Adopted:
         """Take a release that any tool made of this snapshot as told, as the next one of the series.
 
-        Returns what was found: how many persons were recognised, and whose groups cannot be kept.
+        ``columns`` and ``where`` are the part of the snapshot that the release was made of, as in :meth:`publish`:
+        whoever is outside it was told nothing. Returns what was found: how many persons were recognised, and whose
+        groups cannot be kept.
         """
         files_of(frame, release)
         with alone(self.vault), self._opened(create=True) as vault:
             rows = vault.releases()
             if rows and rows[-1].state == PENDING:
                 raise pending(rows[-1])
-            job = read_job(vault, self.schema, frame, **self._reading())
+            job = read_job(vault, self.schema, frame, columns, where, **self._reading())
 
             def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
                 return self._prepare(vault, job, guarantee, rows)

@@ -337,6 +337,14 @@ def _shares(ends: IntArray) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
 
 
+def lone_groups(now: Situation, records: CodeArray) -> Groups:
+    """Give each of some records a group of its own with the signature that its person keeps."""
+    sets = now.sets.take(now.usable[records])
+    group = sets.of_member.astype(np.int32)
+    own = np.where(sets.members == now.values[records][group], records[group], -1).astype(np.int32)
+    return Groups(group, sets.members, own, sets, np.arange(len(sets)), int((own < 0).sum()))
+
+
 def published(groups: Groups, size: int) -> BoolArray:
     """Return which of so many records are in a group."""
     there = np.zeros(size, np.bool_)

@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
-from reveil.testing.worlds import Beliefs, Group, enumerate_memberships, enumerate_worlds
+from reveil.testing.worlds import Beliefs, Group, enumerate_members, enumerate_memberships, enumerate_worlds
 
 if TYPE_CHECKING:
     from reveil.testing.contracts import check_grouper, check_model
@@ -39,6 +39,7 @@ __all__ = [
     "all_tables",
     "check_grouper",
     "check_model",
+    "enumerate_members",
     "enumerate_memberships",
     "enumerate_worlds",
     "group_statistics",

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 Person: TypeAlias = Any  # anything hashable
 Value: TypeAlias = Any  # anything hashable; None is a value like any other
@@ -180,6 +180,30 @@ def enumerate_memberships(
     if min(room.values(), default=0) < 0:
         raise ValueError("a group has more counterfeits than rows")
     return _Puzzle(slots, rows, room, changed or {}, allowed, plausible).beliefs(count, steps)
+
+
+def enumerate_members(
+    persons: Sequence[Person], fits: Callable[[Person, int], bool], room: Sequence[int]
+) -> Iterator[tuple[tuple[Person, ...], ...]]:
+    """Yield all that whoever holds a release may think of who is in which group, where nobody knows who was left out.
+
+    ``fits(person, g)`` tells whether the box of group ``g`` holds the person, and the group has ``room[g]`` rows that
+    are somebody's. As many rows as possible are; persons who find no room were left out. Each of the possibilities is
+    the members of all groups, as :class:`Group` takes them.
+    """
+    places = [[None, *(g for g in range(len(room)) if fits(person, g))] for person in persons]
+    found: list[tuple[tuple[Person, ...], ...]] = []
+    most = 0
+    for chosen in product(*places):
+        counts = Counter(g for g in chosen if g is not None)
+        if any(counts[g] > room[g] for g in counts):
+            continue
+        if counts.total() > most:
+            found, most = [], counts.total()
+        if counts.total() == most:
+            pairs = list(zip(persons, chosen, strict=True))
+            found.append(tuple(tuple(p for p, own in pairs if own == g) for g in range(len(room))))
+    yield from found
 
 
 @dataclass(frozen=True)

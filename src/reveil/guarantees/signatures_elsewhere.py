@@ -1,0 +1,190 @@
+"""A release from elsewhere as signatures: which sets of values everybody in it may have been told.
+
+Nobody who holds the release knows more of who was in which group than :mod:`reveil.membership` says, and neither may
+we. So a person is told the signature of *every* group that they may have been in, and whether they may have been left
+out makes no difference.
+
+Proof. Fix any possible membership. A person was then told the signature of one group, or none; all the others in
+their list were never told, and only keep them from more. Signatures in the list are equal or share nothing (else the
+person rests), and later ones are equal to one of the list or share nothing with any. So under this membership the
+signatures of every person are equal or share nothing. If moreover every value of a group's signature is in it equally
+often, the renaming of :class:`~reveil.guarantees.tau_safety.TauSafety` maps worlds to worlds, and everybody has each
+value of a signature of at least m with at most one m-th. That holds for every possible membership, so for any mixture
+of them.
+
+A group that has some of its m values or more more often than others is not renamed into itself. Its persons go on
+*alone*: in a later group of that signature they are with counterfeits only. Such a group excludes no way in which the
+values of the adopted group can belong to its persons (whoever is alone in it may have any value of it), and as many
+ways to go on belong to each of them, so the shares stay what the adopted release made them; after a known change inside
+the signature a value has the mean share of the others. So nothing is added to what was told. If no value has more than
+one m-th of the rows, the bound holds; else it was broken before, and nobody else pays for it. (Two of them in one group
+would tell on each other, and on a newcomer beside them: flu, flu, gout, and then one of them alone with the values flu
+and gout and the two others together, makes the first have flu for certain.) Whoever may have been in a group of fewer
+than m values rests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.guarantees.base import Adoption
+from reveil.signatures.sets import Sets
+from reveil.snapshot import canonical_text
+from reveil.vault.protocol import Entries, Ledger
+
+if TYPE_CHECKING:
+    from reveil.guarantees.base import Memory
+    from reveil.membership import Membership
+    from reveil.release import Release
+    from reveil.statistics import BoolArray, CodeArray, IntArray
+
+# The values of signatures in which a person is published alone.
+ALONE = Ledger("alone", keys=("value",), coded="value")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The groups of a release as sets of codes that last; ``more`` are published values that the vault never saw.
+
+    ``of_group`` is the set of each group, ``even``: it has all its values equally often, ``few``: it has fewer than m,
+    ``safe``: it has not, and none of them in more than one m-th of its rows.
+    """
+
+    sets: Sets
+    of_group: IntArray = field(repr=False)
+    even: BoolArray = field(repr=False)
+    few: BoolArray = field(repr=False)
+    safe: BoolArray = field(repr=False)
+    more: pl.Series
+
+    @classmethod
+    def of(cls, release: Release, members: Membership, memory: Memory, sensitive: str, m: int) -> Shown:
+        """Give the values of each group their codes, new ones behind all that are known."""
+        groups, values = release.group_values()
+        texts = canonical_text(values[sensitive]).rename("value")
+        known = pl.DataFrame({"value": memory.texts.gather(memory.known).rename("value"), "code": memory.known})
+        joined = texts.to_frame().join(known, on="value", how="left", maintain_order="left", nulls_equal=True)
+        more = texts.filter(joined["code"].is_null()).unique().sort()
+        first = len(memory.texts)
+        added = pl.DataFrame({"value": more, "code": np.arange(first, first + len(more), dtype=np.int32)})
+        every = pl.concat([known, added.cast(dict(known.schema))])  # type: ignore[arg-type]
+        code = texts.to_frame().join(every, on="value", how="left", maintain_order="left", nulls_equal=True)["code"]
+        counted = pl.DataFrame({"group": np.searchsorted(members.numbers, groups), "code": code})
+        counted = counted.group_by("group", "code").agg(count=pl.len()).sort("group", "code")
+        group, count = counted["group"].to_numpy(), counted["count"].to_numpy().astype(np.int64)
+        sizes = np.bincount(group, minlength=members.n_groups)
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        most, fewest = (own.reduceat(count, indptr[:-1]) for own in (np.maximum, np.minimum))
+        sets, of_group = Sets(indptr, counted["code"].to_numpy().astype(np.int32)).distinct()
+        safe = (sizes >= m) & (most * m <= np.bincount(group, count, members.n_groups))
+        return cls(sets, of_group, most == fewest, sizes < m, np.asarray(safe, np.bool_), more)
+
+
+def adopted_signatures(
+    release: Release, members: Membership, memory: Memory, sensitive: str, m: int, *, strict: bool
+) -> Adoption:
+    """Return the signatures that everybody may have been told, and who rests.
+
+    Not ``strict``: nothing is promised and nobody rests; whoever was told too little, or nobody knows what, is treated
+    as new.
+    """
+    shown = Shown.of(release, members, memory, sensitive, m)
+    types = len(members.left_out)
+    of_pair = shown.of_group[members.group]
+    pairs = pl.DataFrame({"type": members.type_, "set": of_pair}).unique().sort("type", "set")
+    rests = _crossing(pairs, shown.sets, types)
+    rests[members.type_[shown.few[members.group]]] = True
+    records = np.flatnonzero(members.inside).astype(np.int32)
+    going = records[~rests[members.kind[records]]]
+    resting = records[rests[members.kind[records]]]
+    own = pl.DataFrame({"record": going, "type": members.kind[going].astype(np.int64)})
+    told = own.join(pairs, on="type", maintain_order="left").select("record", "set")
+    unsafe = int((~shown.safe).sum())
+    uneven = np.zeros(types, np.bool_)
+    uneven[members.type_[~shown.even[members.group]]] = True
+    kept = int(uneven[members.kind[going]].sum())
+    if not strict:
+        return Adoption(
+            (),
+            unsafe,
+            0,
+            shown.more,
+            told=_texts(told, shown.sets),
+            replaces=True,
+            kept=kept,
+            renewed=len(resting),
+        )
+    crossed = _crossed(told, shown.sets, memory)
+    # One value by itself is fewer than any guarantee needs: whoever was told so little rests.
+    first = pairs.group_by("type").agg(pl.col("set").min()).sort("type")
+    least = np.zeros(types, np.int32)
+    least[first["type"].to_numpy()] = shown.sets.members[shown.sets.indptr[first["set"].to_numpy()]]
+    narrow = pl.DataFrame({"record": resting, "members": pl.Series(least[members.kind[resting]]).cast(pl.String)})
+    alone = _alone(told, shown, members)
+    every = pl.concat([_texts(told, shown.sets), narrow, crossed])
+    return Adoption(
+        (Entries(ALONE, alone),) if alone.height else (),
+        unsafe,
+        len(resting),
+        shown.more,
+        told=every,
+        kept=kept,
+        crossed=crossed.height,
+    )
+
+
+def _texts(told: pl.DataFrame, sets: Sets) -> pl.DataFrame:
+    """Write the told sets as the vault keeps them."""
+    texts = sets.texts() if len(sets) else pl.Series([], dtype=pl.String)
+    return told.select(pl.col("record").cast(pl.Int32), members=texts.gather(told["set"]))
+
+
+def _crossing(pairs: pl.DataFrame, sets: Sets, types: int) -> BoolArray:
+    """Return the types that may have been told two sets that share some values, not all."""
+    members = pl.DataFrame({"set": sets.of_member, "code": sets.members})
+    found = pairs.join(members, on="set").group_by("type", "code").agg(many=pl.len()).filter(pl.col("many") > 1)
+    crossing = np.zeros(types, np.bool_)
+    crossing[found["type"].to_numpy()] = True
+    return crossing
+
+
+def _crossed(told: pl.DataFrame, sets: Sets, memory: Memory) -> pl.DataFrame:
+    """Return whose group may share some values, not all, with what they were told before, and one common value."""
+    before = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})
+    met = told.join(before, on="record")
+    common = (
+        met.select("set", "block")
+        .unique()
+        .join(pl.DataFrame({"set": sets.of_member, "code": sets.members}), on="set")
+        .join(pl.DataFrame({"block": memory.sets.of_member, "code": memory.sets.members}), on=["block", "code"])
+        .group_by("set", "block")
+        .agg(shared=pl.len(), code=pl.col("code").min())
+    )
+    sizes = sets.sizes[common["set"].to_numpy()], memory.sets.sizes[common["block"].to_numpy()]
+    shared = common["shared"].to_numpy()
+    bad = common.filter((shared != sizes[0]) | (shared != sizes[1]))
+    found = met.join(bad, on=["set", "block"]).group_by("record").agg(pl.col("code").min()).sort("record")
+    return found.select(pl.col("record").cast(pl.Int32), members=pl.col("code").cast(pl.String))
+
+
+def _alone(told: pl.DataFrame, shown: Shown, members: Membership) -> pl.DataFrame:
+    """Return who is published alone from now on, and with which values."""
+    uneven = ~shown.even[members.group]
+    where = pl.DataFrame({"type": members.type_[uneven], "set": shown.of_group[members.group[uneven]]}).unique()
+    record = told["record"].to_numpy()
+    own = told.with_columns(type=pl.Series(members.kind[record].astype(np.int64))).join(where, on=["type", "set"])
+    values = pl.DataFrame({"set": shown.sets.of_member, "value": shown.sets.members})
+    return own.join(values, on="set").select("record", "value").unique().sort("record", "value")
+
+
+def published_alone(memory: Memory) -> BoolArray:
+    """Return which records are of persons who have to be alone in a group of the signature that they keep."""
+    rows = memory.book.of_records(ALONE)
+    alone = np.zeros(len(memory.values), np.bool_)
+    record: CodeArray = rows["record"].to_numpy()
+    alone[record[rows["value"].to_numpy() == memory.values[record]]] = True
+    return alone
