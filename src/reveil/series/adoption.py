@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from reveil.alike import one_spelling, spelled_as
 from reveil.codes import encode
@@ -26,8 +27,6 @@ from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import polars as pl
 
     from reveil.guarantees.base import Guarantee, Prepared
     from reveil.release import Release
