@@ -57,6 +57,79 @@ def test_a_forgotten_person_is_in_no_file_of_the_vault(tmp_path, tombstone):
         assert signatures(back, own.placements(4, snapshot()))[5] == told[5]
 
 
+NUMBER = 7_654_321
+NAMED = "hermit-0005"
+GUARANTEES = {
+    "static": (rv.Static(k=3), None, False),
+    "static in a bang file": (rv.Static(k=3), rv.BangA(), False),
+    "m-invariance": (rv.MInvariance(2), None, False),
+    "tau-safety": (rv.TauSafety(m=2), None, False),
+    "tau-safety in a bang file": (rv.TauSafety(m=2), rv.BangA(), False),
+    "refinement": (rv.Refinement(k=3, l=2), None, True),
+    "refinement in a bang file": (rv.Refinement(k=3, l=2), rv.BangA(), True),
+    "global": (rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=3)), None, False),
+    "permanent": (rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=3), permanent=("gout",)), None, True),
+}
+
+
+@pytest.mark.parametrize("name", GUARANTEES)
+def test_no_byte_is_left_of_what_only_one_person_had(tmp_path, name):
+    """Id, pseudonym, quasi values: in the database, its log, the layout of a method, copies of releases, anywhere."""
+    guarantee, method, needed = GUARANTEES[name]
+    own = series(tmp_path, guarantee, method=method)
+    frame = with_hermit().with_columns(
+        pid=pl.when(pl.col("pid") == 5).then(pl.lit(NAMED)).otherwise(pl.format("p{}", "pid")),
+        age=pl.when(pl.col("pid") == 5).then(NUMBER).otherwise("age"),
+    )
+    own.publish_to(tmp_path / "out.csv", frame)
+    number = pseudonym(own, NAMED)
+    values = (TOWN, str(NUMBER), NAMED)
+    assert in_bytes(own.vault, *values, *number) == [TOWN, str(NUMBER), *number], "the id is in no file of the vault"
+    assert own.forget(NAMED, tombstone=needed)
+    assert in_bytes(own.vault, *values, NUMBER, *number) == (list(number) if needed else [])
+    # The others go on as if nothing had happened.
+    assert own.publish(frame.filter(pl.col("pid") != NAMED)).manifest["release"] == 2
+    assert in_bytes(own.vault, *values) == []
+
+
+def test_a_value_that_was_never_published_goes(tmp_path):
+    """Published ones stay in the list of values, without a person: else the set of possible values would shrink."""
+    own = series(tmp_path, rv.Refinement(k=4))
+    own.publish(snapshot(0, 6))
+    secret = "what p0 has had since, and nobody else"
+    second = own.publish(pl.concat([snapshot(0, 1, p0=secret), snapshot(100, 110)]))
+    assert second.manifest["withheld"] == 1
+    assert in_bytes(own.vault, secret) == [secret]
+    assert own.forget(0, tombstone=True)
+    assert in_bytes(own.vault, secret) == []
+
+
+def test_a_tombstone_of_a_cohort_has_no_value(tmp_path):
+    """Of who shared a group with a permanent value, the group is kept; it rests for good, whatever anybody has."""
+    guarantee = rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=3), permanent=("gout",))
+    own = series(tmp_path, guarantee)
+    own.publish(snapshot())
+
+    def cohorts():
+        with own._opened() as vault:
+            return dict(vault._con.execute("SELECT person, value FROM ledger_cohorts").fetchall())
+
+    def person(number):
+        with own._opened() as vault:
+            high, low = vault.key.pseudonyms(pl.Series([str(number)]))
+            return int(vault.recall(high, low).person[0])
+
+    band = cohorts()
+    member = next(number for number in range(40) if person(number) in band)
+    assert own.forget(member, tombstone=True)
+    assert cohorts() == {**band, person(member): -1}
+    assert not own.forget(member, tombstone=True)
+    back = own.publish(snapshot(0, 180))
+    assert member not in own.placements(2, snapshot())["person"].to_list()
+    assert back.manifest["withheld"] >= 2
+    assert cohorts()[person(member)] == -1
+
+
 def test_unknown_persons_and_what_is_no_person(tmp_path):
     own = series(tmp_path)
     own.publish(snapshot())
