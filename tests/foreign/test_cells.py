@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.admitted import admitted_codes
 from reveil.codes import encode_quasi
+from reveil.foreign.cells import Reading
 from reveil.hierarchy import Taxonomy
 from reveil.notation import Form
 from reveil.release import Cells
@@ -169,7 +170,8 @@ def test_exact_values_win():
     assert admits('""', attribute(["", "a"], dtype=pl.String)) == {""}
     assert admits('{"a, b", c}', attribute(["a, b", "c", "a"], dtype=pl.String)) == {"a, b", "c"}
     assert admits("a, b", attribute(["a", "b", "c"], dtype=pl.String)) == {"a", "b"}
-    assert admits("a, zebra", attribute(["a", "b", "c"], dtype=pl.String)) == set()
+    # A list with a text that nobody knows may be a label with a comma: it is not understood, and excludes nobody.
+    assert admits("a, zebra", attribute(["a", "b", "c"], dtype=pl.String)) == {"a", "b", "c", MISSING}
 
 
 def test_truth_values_are_read_in_any_case():
@@ -234,7 +236,8 @@ def test_columns_without_values():
     for dtype in (pl.Int64, pl.String, pl.Date):
         own = attribute([None], dtype=dtype)
         assert admits("*", own) == admits("2* | null", own) == {MISSING}
-        assert admits("2020", own) == set()
+        # Where no value is known, a text may be a label.
+        assert admits("2020", own) == ({MISSING} if dtype == pl.String else set())
 
 
 @settings(deadline=None, max_examples=60)
@@ -253,3 +256,24 @@ def test_ranges_admit_what_lies_in_them(values, lo, width, lo_open, hi_open):
     closed = {v for v in values if lo <= v <= hi}
     for same in (f"{lo}-{hi}", f"{lo} - {hi}", f"[{lo}; {hi}]", "{" + ", ".join(map(str, range(lo, hi + 1))) + "}"):
         assert admits(same, own) == closed
+
+
+def test_labels_that_nobody_explains_are_anything_and_said_so():
+    own = attribute(["Germany", "Mexico", "Peru"], dtype=pl.String)
+    everything = {"Germany", "Mexico", "Peru", MISSING}
+    read = Reading(own)
+    for label in ("North America", "{North America}", "{Asia, Africa}", "['North America']", "Asia | null"):
+        assert admits(label, own) == everything
+        assert read.meaning(label).unread
+    for text in ("Peru", "{Peru, Chile}", "*", "P*", '"Chile"'):
+        assert not read.meaning(text).unread
+    assert admits('"Chile"', own) == set()  # quoted: a value, of nobody here
+    assert admits("{Peru, Chile}", own) == {"Peru"}
+
+
+def test_lists_as_python_writes_them():
+    own = attribute([21, 22, 23, 40], dtype=pl.Int64)
+    assert admits("['21-23']", own) == admits("['21', '22', \"23\"]", own) == {21, 22, 23}
+    text = attribute(["Divorced", "Widowed", "Single"], dtype=pl.String)
+    assert admits("['Divorced,Widowed']", text) == {"Divorced", "Widowed"}
+    assert admits("['Single']", text) == {"Single"}

@@ -9,12 +9,12 @@ import numpy as np
 
 from reveil import registry
 from reveil.adversary.evidence import gather
-from reveil.adversary.result import Audit, judge, merged
+from reveil.adversary.result import Audit, judge, made, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from reveil.adversary.attacks.base import Attack, Findings
+    from reveil.adversary.attacks.base import Attack
     from reveil.adversary.evidence import Evidence
     from reveil.adversary.promises import Promising
     from reveil.schema import Schema
@@ -81,15 +81,14 @@ def _beginnings(releases: int, steps: int) -> list[int]:
 
 
 def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | None, seed: int) -> Step:
-    findings: dict[str, tuple[Attack, Findings]] = {}
     there = np.zeros(len(evidence.persons), np.bool_)
     for view in evidence.views:
         there[view.present] = True
+    findings = made(evidence, attacks, seed, stage=lambda _: None)
+    last = findings if len(evidence.views) == 1 else made(evidence.last_alone, attacks, seed, stage=lambda _: None)
     medians = {}
-    for name, attack in attacks.items():
-        own = attack.run(evidence, np.random.default_rng([seed, *name.encode()]))
-        findings[name] = (attack, own)
+    for name, (_, own) in findings.items():
         top = np.zeros(len(there))
         np.maximum.at(top, own.person, own.belief)
         medians[name] = float(np.median(top[there])) if there.any() else 0.0
-    return Step(len(evidence.views), judge(evidence, findings, threshold, named=False), medians)
+    return Step(len(evidence.views), judge(evidence, findings, last, threshold, named=False), medians)

@@ -15,6 +15,7 @@ import polars as pl
 
 from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
+from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.promises import against, read_promises
 from reveil.adversary.spellings import in_one_spelling
 from reveil.alike import folded
@@ -154,6 +155,13 @@ class Evidence:
     restless: frozenset[str] = frozenset()  # plain columns in which somebody changed, where the snapshots are given
     limits: tuple[Limit, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be read, and how it was taken
+    unread: tuple[str, ...] = ()  # the columns with labels that stand for anything because nobody explains them
+
+    @property
+    def last_alone(self) -> Evidence:
+        """The same with the last release only."""
+        view = replace(self.views[-1], number=0)
+        return replace(self, views=(view,), changed=(np.full(len(view.present), -1, np.int8),))
 
     def declared(self, key: str) -> CodeArray:
         """Return the values that every limit of the series declares as ``harmless``, say, or ``permanent``."""
@@ -205,6 +213,14 @@ def gather(
     values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
     promises = read_promises([release.manifest["guarantee"] for release in read], guarantee)
+    tables = people.present(known)
+    foreign = [number for number, release in enumerate(read) if is_foreign(release)]
+    labels = unread([read[number] for number in foreign], [tables[number].attributes for number in foreign])
+    if known != "nothing" and column == schema.sensitive[0]:  # once, with the values of all sensitive columns
+        for number in foreign:
+            own = tables[number]
+            values_of = _own_values(people, number, read[number], schema)
+            check_fit(number, read[number], own.attributes, len(own.ids), values_of)
     views = tuple(
         each(
             lambda number: replace(
@@ -216,7 +232,37 @@ def gather(
     )
     changed = _changes(views, len(persons), known)
     return Evidence(
-        views, persons, values, known, changed, promises.bound, column, schema, people.restless, promises.series
+        views,
+        persons,
+        values,
+        known,
+        changed,
+        promises.bound,
+        column,
+        schema,
+        people.restless,
+        promises.series,
+        (*labels.values(), *(note for number in foreign if (note := _nowhere(views[number])) is not None)),
+        tuple(labels),
+    )
+
+
+def _own_values(people: People, number: int, release: Release, schema: Schema) -> pl.DataFrame | None:
+    """Return the sensitive values of those who are in a release, in their order; None where that is not known."""
+    values, ids = people.values[number], people.truth_ids[number]
+    if values is None or people.tables[number].ids is not ids or not tells_all(release, schema.sensitive):
+        return None
+    return values.select(schema.sensitive)
+
+
+def _nowhere(view: View) -> str | None:
+    """Say how many people fit no row of a table that another tool made."""
+    many = int(((np.diff(view.cand_indptr) == 0) & ~view.crowded).sum())
+    if not many:
+        return None
+    return (
+        f"{many:,} of the {len(view.present):,} people given fit no row of release {view.number + 1}: they are taken "
+        "for people who are not in it"
     )
 
 

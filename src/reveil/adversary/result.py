@@ -12,11 +12,10 @@ import polars as pl
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings
 from reveil.adversary.keeping import kept
-from reveil.adversary.shares import believed, shares_of
 from reveil.adversary.wording import sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from reveil.adversary.evidence import Evidence, View
     from reveil.adversary.keeping import Kept
@@ -41,7 +40,8 @@ class Audit:
     counts persons, ``attacks`` has the same per attack, ``releases`` per release; ``held`` is whether nothing proven
     exceeds what is promised and the threshold. ``limits`` are what is promised of people who are not told apart (k,
     diversity, closeness), each with how far it was tried, and ``beyond`` the persons who are beyond one of them.
-    ``not_run`` says why an attack was not made; ``notes`` what could not be read, and how it was taken.
+    ``not_run`` says why an attack was not made; ``notes`` what could not be read, and how it was taken; ``unread`` are
+    the columns with labels that nobody explains.
     """
 
     persons: pl.DataFrame = field(repr=False)
@@ -57,6 +57,7 @@ class Audit:
     beyond: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     not_run: dict[str, str] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list, repr=False)
+    unread: list[str] = field(default_factory=list, repr=False)
 
     def __repr__(self) -> str:
         """Say the sentence: names and values stay out of logs."""
@@ -102,6 +103,7 @@ class Audit:
             "ran": self.ran,
             "not_run": self.not_run,
             "notes": self.notes,
+            "unread": self.unread,
         }
 
 
@@ -124,10 +126,20 @@ class _Best:
         return _Best(*(getattr(self, name)[places] for name in self.__dataclass_fields__))
 
 
-def judge(
-    evidence: Evidence, findings: Mapping[str, tuple[Attack, Findings]], threshold: float | None, *, named: bool
-) -> Audit:
-    """Bring the findings of all attacks together.
+Made = dict[str, tuple[Attack, Findings]]  # attacks and what they found
+
+
+def made(evidence: Evidence, attacks: Mapping[str, Attack], seed: int, *, stage: Callable[[str], None]) -> Made:
+    """Make the attacks. Each has its own dice: what it draws must not depend on which others are made."""
+    found: Made = {}
+    for name, attack in attacks.items():
+        stage(name)
+        found[name] = (attack, attack.run(evidence, np.random.default_rng([seed, *name.encode()])))
+    return found
+
+
+def judge(evidence: Evidence, findings: Made, last: Made, threshold: float | None, *, named: bool) -> Audit:
+    """Bring the findings of all attacks together; ``last`` are those on the last release alone.
 
     An attack that says something else than the guarantee bounds (a value was theirs at some time, or lies in a range)
     is reported and not judged; unless it was ``named`` by the caller and no promise of the series is in the way.
@@ -135,23 +147,9 @@ def judge(
     bounded = {name for name, (attack, _) in findings.items() if _bounded(attack, evidence.limits)}
     promise = evidence.bound if bounded else None
     bound = min((limit for limit in (promise, threshold) if limit is not None), default=None)
-    told: dict[str, dict[str, Any]] = {}
-    parts, facts = [], []
+    judged = {name for name in findings if name in bounded or (named and promise is None)}
     not_run = {name: own.summary["why"] for name, (_, own) in findings.items() if not own.summary.get("ran", True)}
-    for number, (name, (attack, raw)) in enumerate(findings.items()):
-        judged = name in bounded or (named and promise is None)
-        found = raw.without(evidence.declared("harmless")) if name in bounded else raw  # no bound is about these
-        whole = _whole(found, number, ever=attack.about == "ever")
-        best = _dated(evidence, _first(whole, bound, len(evidence.persons)))
-        right = _right(evidence, best)
-        told[name] = {"about": attack.about, "judged": judged, **_counts(best, right, bound), **found.summary}
-        if judged:
-            parts.append(best)
-        elif attack.about == "value":  # no part of the promise, but certainty contradicts it
-            parts.append(best.at_places(np.flatnonzero(best.exact & (best.belief >= 1 - TOLERANCE))))
-        if attack.about == "value":
-            facts.append(whole.at_places(np.flatnonzero(found.exact & (found.belief >= 1 - TOLERANCE))))
-    best = _first(_concatenated(parts), bound, len(evidence.persons))
+    told, best, certain_ = _brought_together(evidence, findings, bounded, judged, bound)
     right = _right(evidence, best)
     breaks = bound is not None and bool((best.proven > bound + TOLERANCE).any())
     # A promise about sets of people is broken by a set.
@@ -165,12 +163,12 @@ def judge(
         **_counts(best, right, bound),
         "bound": bound,
         "held": not breaks,
-        "baseline": _baseline(evidence, bound),
+        "baseline": _baseline(evidence, last, bounded, judged, bound),
     }
     persons = _frame(evidence, best, right, list(findings))
     persons = persons.sort("proven", "belief", "person", descending=[True, True, False])
-    said = sentence(evidence.column, evidence.known, persons, summary)
-    certain = _facts(evidence, _dated(evidence, _concatenated(facts)), list(findings))
+    said = sentence(evidence.column, evidence.known, persons, summary, evidence.unread)
+    certain = _facts(evidence, _dated(evidence, certain_), list(findings))
     return Audit(
         persons,
         certain,
@@ -185,7 +183,29 @@ def judge(
         _beyond(evidence, limits),
         not_run,
         list(evidence.notes),
+        list(evidence.unread),
     )
+
+
+def _brought_together(
+    evidence: Evidence, findings: Made, bounded: set[str], judged: set[str], bound: float | None
+) -> tuple[dict[str, dict[str, Any]], _Best, _Best]:
+    """Return what each attack found, the best finding about each person, and everything that is certain."""
+    told: dict[str, dict[str, Any]] = {}
+    parts, facts = [], []
+    for number, (name, (attack, raw)) in enumerate(findings.items()):
+        found = raw.without(evidence.declared("harmless")) if name in bounded else raw  # no bound is about these
+        whole = _whole(found, number, ever=attack.about == "ever")
+        best = _dated(evidence, _first(whole, bound, len(evidence.persons)))
+        counts = _counts(best, _right(evidence, best), bound)
+        told[name] = {"about": attack.about, "judged": name in judged, **counts, **found.summary}
+        if name in judged:
+            parts.append(best)
+        elif attack.about == "value":  # no part of the promise, but certainty contradicts it
+            parts.append(best.at_places(np.flatnonzero(best.exact & (best.belief >= 1 - TOLERANCE))))
+        if attack.about == "value":
+            facts.append(whole.at_places(np.flatnonzero(found.exact & (found.belief >= 1 - TOLERANCE))))
+    return told, _first(_concatenated(parts), bound, len(evidence.persons)), _concatenated(facts)
 
 
 def _bounded(attack: Attack, limits: Sequence[Limit]) -> bool:
@@ -239,6 +259,7 @@ def merged(results: Sequence[Audit]) -> Audit:
         beyond=beyond.unique("person", keep="first", maintain_order=True) if beyond.height else beyond,
         not_run=not_run,
         notes=_once([note for own in results for note in own.notes]),
+        unread=first.unread,
     )
 
 
@@ -371,14 +392,14 @@ def _frame_counts(persons: pl.DataFrame, bound: float | None) -> dict[str, Any]:
     }
 
 
-def _baseline(evidence: Evidence, bound: float | None) -> dict[str, Any]:
+def _baseline(
+    evidence: Evidence, last: Made, bounded: set[str], judged: set[str], bound: float | None
+) -> dict[str, Any]:
     """Return what could be believed without comparing releases: by the table alone, and by the last release alone."""
-    view = evidence.views[-1]
+    view, alone = evidence.views[-1], evidence.last_alone
     table = np.bincount(view.codes, view.counts, max(len(evidence.values), 1)) / max(int(view.counts.sum()), 1)
-    shares = shares_of(view)
-    last = believed(evidence, view, None, shares.best, shares.value)
-    best = _first(_whole(last, 0, ever=False), bound, len(evidence.persons))
-    return {"table": float(table.max(initial=0.0)), "last_release": _counts(best, _right(evidence, best), bound)}
+    _, best, _ = _brought_together(alone, last, bounded, judged, bound)
+    return {"table": float(table.max(initial=0.0)), "last_release": _counts(best, _right(alone, best), bound)}
 
 
 def _releases(evidence: Evidence, best: _Best) -> list[dict[str, Any]]:

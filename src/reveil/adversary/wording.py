@@ -18,9 +18,13 @@ KNOWS = {
 TOLERANCE = 1e-9
 
 
-def sentence(column: str, known: str, persons: pl.DataFrame, summary: dict[str, Any]) -> str:
-    """Say how many people's values can be read off or guessed, and by whom."""
+def sentence(
+    column: str, known: str, persons: pl.DataFrame, summary: dict[str, Any], unread: Sequence[str] = ()
+) -> str:
+    """Say how many people's values can be read off or guessed, and by whom; ``unread`` are columns with such labels."""
     knows = KNOWS.get(known, known)
+    if unread:
+        knows += f" and cannot read the labels of {', '.join(unread)}"
     certain = persons.filter(pl.col("exact") & (pl.col("belief") >= 1 - TOLERANCE))
     if certain.height:
         ways = certain.group_by("releases").len("n").sort("n", pl.col("releases").list.len(), descending=[True, False])
@@ -36,8 +40,8 @@ def sentence(column: str, known: str, persons: pl.DataFrame, summary: dict[str, 
     if bound is not None and summary["above"]["bound"]:
         many = _people(summary["above"]["bound"])
         return f"{many} {column} can be guessed with more than {bound:.4g}, by somebody who knows {knows}."
-    if not persons.height:
-        return f"Nothing was found out about anybody's {column}, by somebody who knows {knows}."
+    if not persons.height or not summary["highest_proven"]:
+        return f"Nothing is proven about anybody's {column}, by somebody who knows {knows}."
     highest = f"the highest belief that is proven is {summary['highest_proven']:.4g}"
     promise = "" if bound is None else f", within the bound of {bound:.4g}"
     return f"Nobody's {column} can be read off by somebody who knows {knows}; {highest}{promise}."

@@ -163,8 +163,10 @@ def verdict(found: Audit) -> str:
         wrong.append(f"{found.summary['above']['bound']:,} persons above {bound:.4g} {beside}")
     if wrong:
         return "BROKEN: " + "; ".join(wrong)
+    # What nobody can read excludes nobody, and proves nothing either.
+    word = "held, as far as the labels can be read" if found.unread else "held"
     judged = [own["says"] for own in found.limits if own["held"] and own["over"] == "release"]
     if bound is None:
-        alone_only = f"held, each release by itself: {', and '.join(judged)}. " if judged else ""
+        alone_only = f"{word}, each release by itself: {', and '.join(judged)}. " if judged else ""
         return f"{alone_only}No bound is promised for the releases together, and no --threshold given {beside}"
-    return f"held: nothing above {bound:.4g} was found {beside}"
+    return f"{word}: nothing above {bound:.4g} was found {beside}"

@@ -8,13 +8,16 @@
 ``2020-01``, ``2020``                          the days of a month or a year
 ``441**``, ``4410*``                           values that begin so
 ``{a, b}``, ``a,b``, ``a;b``, ``a|b``          one of several values
+``['a']``, ``['a', 'b']``                      the same as Python writes it; each may be anything of the above
 ``[21, 23] | null``                            what stands before the bar, or missing
 ``*``                                          anything, missing included
 =============================================  ==================================================================
 
 A value of the column always stands for itself, whatever else it could be read as; JSON strings are texts. Ranges have a
-meaning for numbers, dates, declared orders, and texts that are all numbers or all dates. Values that the snapshot does
-not have admit nothing. Each distinct cell is read once.
+meaning for numbers, dates, declared orders, and texts that are all numbers or all dates. A text that is no value of the
+snapshot may be a label that only a hierarchy explains: without one it is *unread*, and stands for anything. (A number
+among numbers and a quoted text are values, and admit nothing if the snapshot lacks them; so do members of a set in
+braces, unless there is no other.) Each distinct cell is read once.
 """
 
 from __future__ import annotations
@@ -53,6 +56,8 @@ _COMPARISON = re.compile(r"(>=|<=|>|<|≥|≤)\s*(.+)")
 _AND_MORE = re.compile(r"(.+?)\s*\+")
 _DASH = re.compile(r"\s*[-–]\s*")
 _MEMBER = re.compile(r'\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|$))|[^,]+)(?:,|$)')
+_PYTHON_LIST = re.compile(r"""\[((?:'[^']*'|"[^"]*")(?:\s*,\s*(?:'[^']*'|"[^"]*"))*)\]""", re.DOTALL)
+_TEXT = re.compile(r"""'([^']*)'|"([^"]*)\"""", re.DOTALL)
 _ON_A_LINE = re.compile(r"[-+0-9.:T ]+")
 
 
@@ -72,13 +77,15 @@ class Resolved(NamedTuple):
     null: BoolArray
     members: IntArray | None
     listed: BoolArray | None
+    unread: BoolArray
 
 
 class Meaning(NamedTuple):
-    """What one cell admits."""
+    """What one cell admits; ``unread``: anything, because nobody says what it means."""
 
     null: bool
     parts: Sequence[Part]
+    unread: bool = False
 
 
 def resolve(cells: Cells, attribute: Attribute) -> Resolved:
@@ -86,7 +93,7 @@ def resolve(cells: Cells, attribute: Attribute) -> Resolved:
     reading, size = Reading(attribute), attribute.null_code
     distinct = canonical_text(cells.distinct)
     lo, hi = np.ones(len(distinct), np.int32), np.zeros(len(distinct), np.int32)
-    null, listed = np.zeros(len(distinct), np.bool_), np.zeros(len(distinct), np.bool_)
+    null, listed, unread = (np.zeros(len(distinct), np.bool_) for _ in range(3))
     members: list[IntArray] = []
     strange: list[int] = []
     for cell, text in enumerate(distinct):
@@ -94,7 +101,7 @@ def resolve(cells: Cells, attribute: Attribute) -> Resolved:
         if meaning is None:
             strange.append(cell)
             continue
-        null[cell] = meaning.null
+        null[cell], unread[cell] = meaning.null, meaning.unread
         codes = _joined(meaning.parts)
         if len(codes):
             lo[cell], hi[cell] = codes[0], codes[-1]
@@ -104,8 +111,8 @@ def resolve(cells: Cells, attribute: Attribute) -> Resolved:
     if strange:
         raise _not_understood(cells, strange, attribute)
     if not members:
-        return Resolved(lo, hi, null, None, None)
-    return Resolved(lo, hi, null, np.concatenate(members), listed)
+        return Resolved(lo, hi, null, None, None, unread)
+    return Resolved(lo, hi, null, np.concatenate(members), listed, unread)
 
 
 def _joined(parts: Sequence[Part]) -> Part:
@@ -161,9 +168,28 @@ class Reading:
             return Meaning(null=True, parts=[range(self.attribute.null_code)])
         if text.endswith(OR_NULL) and len(text) > len(OR_NULL):
             rest = self.meaning(text[: -len(OR_NULL)])
-            return None if rest is None else Meaning(null=True, parts=rest.parts)
+            return None if rest is None else Meaning(null=True, parts=rest.parts, unread=rest.unread)
+        listed = _PYTHON_LIST.fullmatch(text)
+        if listed is not None:
+            return self._python_list(listed[1])
         parts = self._parts(text)
+        if parts is not None and not len(parts) and not self._is_value(text):
+            return Meaning(null=True, parts=[range(self.attribute.null_code)], unread=True)
         return None if parts is None else Meaning(null=False, parts=parts)
+
+    def _is_value(self, text: str) -> bool:
+        """Return whether a text is a value that the snapshot lacks: quoted, or a number among numbers."""
+        return text.startswith('"') or (self.scale is not None and self.scale.read(text) is not None)
+
+    def _python_list(self, inner: str) -> Meaning | None:
+        """Read what Python writes for a list of texts: each member as a cell of its own."""
+        members = [self.meaning(found[1] if found[1] is not None else found[2]) for found in _TEXT.finditer(inner)]
+        read = [member for member in members if member is not None]
+        if len(read) < len(members):
+            return None
+        unread = any(member.unread for member in read)
+        null = any(member.null for member in read)
+        return Meaning(null=null, parts=[part for member in read for part in member.parts], unread=unread)
 
     def _parts(self, text: str) -> Sequence[Part] | None:
         one = self._value(text)
