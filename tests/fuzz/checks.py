@@ -80,7 +80,7 @@ class Place:
     def look(self):
         """Take the present state as the one before."""
         self.files = digests(self.folder)
-        self.vaults = {path: None for path in _vaults(self.folder)}
+        self.vaults = dict.fromkeys(_vaults(self.folder))
         for path in self.vaults:
             self.vaults[path] = (digests(path), dump(path))
 

@@ -34,10 +34,14 @@ _SERIES = re.compile(r"\b[0-9a-f]{16}\b")
 
 def _pending(world, folder):
     """Leave release 3 prepared and not confirmed."""
-    script = "import os; from reveil.vault import DuckDBVault; DuckDBVault.confirm = lambda *_: os.kill(os.getpid(), 9)\n"
+    script = (
+        "import os; from reveil.vault import DuckDBVault; DuckDBVault.confirm = lambda *_: os.kill(os.getpid(), 9)\n"
+    )
     script += "from reveil.cli import main; main()"
     asked = ["publish", "s3.csv", *CONFIG, "-o", "r3.csv"]
-    subprocess.run([sys.executable, "-c", script, *asked], cwd=folder, env=_environment(folder), check=False, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", script, *asked], cwd=folder, env=_environment(folder), check=False, capture_output=True
+    )
 
 
 def _foreign(world, folder):
@@ -72,7 +76,7 @@ def _new(world, folder):
 def scenarios():
     """Return name: (base, what is done to it before, the command)."""
     publish = ("publish", "s3.csv", *CONFIG, "-o")
-    tau = "series-tau-safety"
+    tau, truth = "series-tau-safety", ("--truth", "s1.csv", "s2.csv")
     found = {
         "publish first": (tau, _new, ("publish", "s1.csv", *CONFIG, "-o", "r1.csv")),
         "publish again": (tau, _released, (*publish, "r4.csv", "--again")),
@@ -89,8 +93,8 @@ def scenarios():
         "forget --tombstone": (tau, None, ("forget", "pzqx0007", *CONFIG, "--tombstone")),
         "history --abandon": (tau, _pending, ("history", *CONFIG, "--abandon", "3")),
         "history --json": (tau, None, ("history", *CONFIG, "--json", "out.json")),
-        "report": (tau, None, ("report", *CONFIG, "-o", "out.html", "--truth", "s1.csv", "s2.csv")),
-        "audit --json": (tau, None, ("audit", "r1.csv", "r2.parquet", *CONFIG, "--truth", "s1.csv", "s2.csv", "--all", "--json", "out.json")),
+        "report": (tau, None, ("report", *CONFIG, "-o", "out.html", *truth)),
+        "audit --json": (tau, None, ("audit", "r1.csv", "r2.parquet", *CONFIG, *truth, "--all", "--json", "out.json")),
         "measure --json": (tau, None, ("measure", "s1.csv", "r1.csv", *CONFIG, "--json", "out.json")),
         "query --json": (tau, None, ("query", "r1.csv", "age > 30", "--json", "out.json")),
         "init": ("single-boxes", None, ("init", "s1.csv", "--yes", "-o", "new.toml")),
@@ -118,7 +122,7 @@ class Kills:
         )
 
     def kill(self, seed, number, name=None):
-        """Kill once and finish; return the name of the scenario, the moment, and the case with what was found."""
+        """Kill once and finish; return the moment, how the child ended, and the case with what was found."""
         dice = Dice(seed, number, "kill")
         name = name or list(self.scenarios)[(seed * 7 + number) % len(self.scenarios)]
         case = Case(dice, self.world)
@@ -132,7 +136,7 @@ class Kills:
                 case.found.append(Finding(f"kill: {name}: the child ended with {code}", str(moment)))
             case.found += _whole(name, folder, self._folder(name), outcome)
             self._again(case, name, outcome)
-        return name, moment, code, case
+        return moment, code, case
 
     def _again(self, case, name, outcome):
         """Run the same command and compare with what an undisturbed run left."""
@@ -144,7 +148,9 @@ class Kills:
         shutil.rmtree(folder / "tmp", ignore_errors=True)
         now = state(folder)
         if ran.code != 0 and not finished:
-            case.found.append(Finding(f"kill: {name}: not finished by the same command", f"exit {ran.code}: {ran.err[:300]}"))
+            case.found.append(
+                Finding(f"kill: {name}: not finished by the same command", f"exit {ran.code}: {ran.err[:300]}")
+            )
         for path in sorted(now.keys() | outcome.keys()):
             if now.get(path) != outcome.get(path):
                 what = "is left over" if path not in outcome else "is missing" if path not in now else "differs"
@@ -206,7 +212,9 @@ def state(folder):
     """Return what every file holds, without the time at which it was written, and what every vault knows."""
     found = {}
     for path, digest in digests(folder).items():
-        found[path] = digest if path.endswith((".csv", ".parquet")) else plain((folder / path).read_text(errors="replace"))
+        found[path] = (
+            digest if path.endswith((".csv", ".parquet")) else plain((folder / path).read_text(errors="replace"))
+        )
     for vault in folder.glob("*.vault"):
         known = dump(vault)
         for table, rows in (known or {"nothing": []}).items():
@@ -214,7 +222,9 @@ def state(folder):
             texts = [re.sub(r"sha256:[0-9a-f]{64}", "", plain(repr(row))) for row in rows]
             found[f"{vault.name}: {table}"] = sorted(texts)
         for copy in sorted((vault / "releases").glob("*")):
-            found[f"{vault.name}/releases/{copy.name}"] = plain(copy.read_text()) if copy.suffix == ".json" else copy.read_bytes()
+            found[f"{vault.name}/releases/{copy.name}"] = (
+                plain(copy.read_text()) if copy.suffix == ".json" else copy.read_bytes()
+            )
     return found
 
 

@@ -4,24 +4,26 @@ import json
 import re
 from collections.abc import Mapping
 
-import polars as pl
-
 TEXTS = [
-    "", " ", '"', '""', "'", ",", ";", "\t", "\n", "\r", "\r\n", "\x00", "\ufeff", "\ufeff=1+1", "=1+1", "-", "*", "{a, b}", "[1, 2]",
-    "[1, 2] | null", "{", "[", "]", '"\\u0000"', '"\\ud800"', "\u2028", "\u0301", "\u202e", "\U0001f600", "İ", "ß", "NA", "null", "None",
-    "true", "nan", "NaN", "inf", "-inf", "-0", "-0.0", "0", "00", "1e400", "1e-400", "0x10", "1_000", "1,5", "1.0", "½", "٣",
-    "9" * 30, "9" * 5_000, "1" + "0" * 400, "0." + "1" * 400, "9223372036854775807", "9223372036854775808", "-9223372036854775809",
-    "18446744073709551616", "170141183460469231731687303715884105728", "2024-02-30", "0000-00-00", "0001-01-01", "9999-12-31",
-    "10000-01-01", "-0001-01-01", "2024-13-01", "24:00:00", "2024-01-01T00:00:00+25:00", "1970-01-01 00:00:00.000000001", "x" * 300,
-    "x" * 70_000, "x" * 200_000, "../x", "/dev/null", "%s%n", "${HOME}", "a\\", "group", "level", "count", "pid", "age", "disease",
+    "", " ", '"', '""', "'", ",", ";", "\t", "\n", "\r", "\r\n", "\x00", "\ufeff", "\ufeff=1+1", "=1+1", "-", "*",
+    "{a, b}", "[1, 2]", "[1, 2] | null", "{", "[", "]", '"\\u0000"', '"\\ud800"', "\u2028", "\u0301", "\u202e",
+    "\U0001f600", "İ", "ß", "NA", "null", "None", "true", "nan", "NaN", "inf", "-inf", "-0", "-0.0", "0", "00",
+    "1e400", "1e-400", "0x10", "1_000", "1,5", "1.0", "½", "٣", "9" * 30, "9" * 5_000, "1" + "0" * 400,
+    "0." + "1" * 400, "9223372036854775807", "9223372036854775808", "-9223372036854775809", "18446744073709551616",
+    "170141183460469231731687303715884105728", "2024-02-30", "0000-00-00", "0001-01-01", "9999-12-31", "10000-01-01",
+    "-0001-01-01", "2024-13-01", "24:00:00", "2024-01-01T00:00:00+25:00", "1970-01-01 00:00:00.000000001", "x" * 300,
+    "x" * 70_000, "x" * 200_000, "../x", "/dev/null", "%s%n", "${HOME}", "a\\", "group", "level", "count", "pid",
+    "age", "disease",
 ]  # fmt: skip
 DIGITS = "a number of many digits"  # which Python itself does not write
-VALUES = [  # of JSON and TOML
-    None, True, False, 0, 1, -1, 2, 3, 10**6, 2**31, 2**63, 2**64, 10**40, DIGITS, -0.0, 0.5, 1.5, 1e308, float("inf"), float("nan"), "",
-    " ", "x", "*", "age", "disease", "Int64", "String", "interval", "sha256:00", "quasi", "9" * 5_000, "x" * 70_000, "\x00", "\ud7ff", [],
-    {}, [None], [[]], [1, 2], ["a", "a"], {"a": 1}, {"": None}, [{}], {"name": "age"}, ["age"], [1, "a", None],
+VALUES = [
+    None, True, False, 0, 1, -1, 2, 3, 10**6, 2**31, 2**63, 2**64, 10**40, DIGITS, -0.0, 0.5, 1.5, 1e308,
+    float("inf"), float("nan"), "", " ", "x", "*", "age", "disease", "Int64", "String", "interval", "sha256:00",
+    "quasi", "9" * 5_000, "x" * 70_000, "\x00", "\ud7ff", [], {}, [None], [[]], [1, 2], ["a", "a"], {"a": 1},
+    {"": None}, [{}], {"name": "age"}, ["age"], [1, "a", None],
 ]  # fmt: skip
 _SEPARATORS = (",", ";", "\t", "|")
+_SECTIONS = ("[series]", "[x]", "[[columns]]", "[guarantee.t]", "[method]", "[", "[columns.age]")
 
 
 def bytes_(dice, content):
@@ -35,7 +37,9 @@ def _once(dice, content):
     start = dice.below(len(content) + 1)
     end = min(len(content), start + dice.pick({1: 4, 4: 2, 40: 2, 1_000: 1}))
     before, piece, after = content[:start], content[start:end], content[end:]
-    what = dice.pick(["flip", "flip", "delete", "double", "insert", "insert", "cut", "zero", "move", "text", "text", "empty"])
+    what = dice.pick(
+        ["flip", "flip", "delete", "double", "insert", "insert", "cut", "zero", "move", "text", "text", "empty"]
+    )
     if what == "flip" and piece:
         place = dice.below(len(piece))
         piece = piece[:place] + bytes([piece[place] ^ (1 << dice.below(8))]) + piece[place + 1 :]
@@ -70,46 +74,49 @@ def cells(dice, content):
 
 
 def _lines(dice, lines):
+    """Damage one cell, or whole lines and columns."""
     row = dice.below(len(lines))
-    words = lines[row].split(",")
+    if dice.chance(0.6):
+        return [*lines[:row], _words(dice, lines[row].split(",")), *lines[row + 1 :]]
+    separator, ending, text = dice.pick(_SEPARATORS), dice.pick(["\r", "\r\r", " "]), dice.pick(TEXTS)
+    names, other = lines[0].split(","), dice.below(len(lines))
+    place = dice.below(len(names))
+    names[place] = dice.pick([*names, *TEXTS])
+    ways = {
+        "no header": lambda: lines[1:],
+        "another header": lambda: [",".join(names), *lines[1:]],
+        "header twice": lambda: [lines[0], *lines],
+        "header last": lambda: [*lines[1:], lines[0]],
+        "gone": lambda: [*lines[:row], *lines[row + dice.pick([1, 1, 5, 1_000]) :]],
+        "twice": lambda: [*lines[:row], *[lines[row]] * dice.pick([2, 2, 40]), *lines[row + 1 :]],
+        "one value": lambda: [lines[0], *(_with(line.split(","), place, text) for line in lines[1:])],
+        "swap": lambda: [
+            lines[other] if n == row else lines[row] if n == other else own for n, own in enumerate(lines)
+        ],
+        "separator": lambda: [line.replace(",", separator) for line in lines],
+        "separators": lambda: [*lines[:row], lines[row].replace(",", separator), *lines[row + 1 :]],
+        "endings": lambda: [line + ending for line in lines],
+        "short": lambda: lines[: dice.pick([1, 2])],
+        "blank": lambda: [*lines[:row], dice.pick(["", " ", ",", ",,,,,,"]), *lines[row:]],
+    }
+    return ways[dice.pick(list(ways))]() or [""]
+
+
+def _words(dice, words):
+    """Damage one cell of a line, or the number of its cells."""
     place = dice.below(len(words))
-    what = dice.pick(
-        ["cell"] * 8 + ["header"] * 3 + ["quote"] * 3 + ["less", "more", "gone", "twice", "column", "swap", "separator", "endings", "one", "blank"]
-    )  # fmt: skip
-    if what == "cell":
-        words[place] = dice.pick(TEXTS)
-    elif what == "quote":
-        words[place] = dice.pick(['"' + words[place], words[place] + '"', f'"{words[place]}" x', f'"{words[place]}', f"'{words[place]}'"])
-    elif what == "less":
-        words.pop(place)
-    elif what == "more":
-        words.insert(place, dice.pick([words[place], *TEXTS]))
-    if what in ("cell", "quote", "less", "more"):
-        return [*lines[:row], ",".join(words), *lines[row + 1 :]]
-    if what == "header":
-        names = lines[0].split(",")
-        names[dice.below(len(names))] = dice.pick([*names, *TEXTS])
-        return dice.pick([lines[1:], [",".join(names), *lines[1:]], [lines[0], *lines], [*lines[1:], lines[0]]])
-    if what == "gone":
-        return [*lines[:row], *lines[row + dice.pick([1, 1, 5, 1_000]) :]]
-    if what == "twice":
-        return [*lines[:row], *[lines[row]] * dice.pick([2, 2, 40]), *lines[row + 1 :]]
-    if what == "column":
-        rows = [line.split(",") for line in lines]
-        value = dice.pick(TEXTS)
-        return [",".join([value if i == place and n else word for i, word in enumerate(own)]) for n, own in enumerate(rows)]
-    if what == "swap":
-        other = dice.below(len(lines))
-        lines[row], lines[other] = lines[other], lines[row]
-        return lines
-    if what == "separator":
-        return [line.replace(",", dice.pick(_SEPARATORS)) for line in lines] if dice.chance(0.5) else [*lines[:row], lines[row].replace(",", ";"), *lines[row + 1 :]]
-    if what == "endings":
-        ending = dice.pick(["\r", "\r\r", "\n", " "])
-        return [line + ending for line in lines]
-    if what == "one":
-        return lines[: dice.pick([1, 2])]
-    return [*lines[:row], dice.pick(["", " ", ",", ",,,,,,"]), *lines[row:]]
+    old = words[place]
+    what = dice.pick({"cell": 8, "quote": 3, "less": 1, "more": 1})
+    if what == "less":
+        return ",".join(words[:place] + words[place + 1 :])
+    if what == "more":
+        return ",".join([*words[:place], dice.pick([old, *TEXTS]), *words[place:]])
+    quoted = dice.pick([f'"{old}', f'{old}"', f'"{old}" x', f"'{old}'"])
+    return _with(words, place, dice.pick(TEXTS) if what == "cell" else quoted)
+
+
+def _with(words, place, text):
+    return ",".join([text if n == place else word for n, word in enumerate(words)])
 
 
 def deep(dice):
@@ -163,30 +170,39 @@ def toml(dice, content, known):
         return bytes_(dice, content)
     lines = content.decode().split("\n")
     for _ in range(dice.pick({1: 6, 2: 3, 4: 1})):
-        row = dice.below(len(lines))
-        key, equals, _ = lines[row].partition("=")
-        what = dice.pick({"value": 6, "known": 6, "gone": 2, "twice": 1, "move": 1, "inside": 3, "key": 1, "section": 1})
-        if what == "value" and equals:
-            lines[row] = f"{key}= {toml_value(dice)}"
-        elif what == "known":
-            section, name, value = dice.pick(known)
-            lines = _set(lines, section, name, value if dice.chance(0.6) else toml_value(dice))
-        elif what == "gone":
-            lines.pop(row)
-        elif what == "twice":
-            lines.insert(row, lines[row])
-        elif what == "move":
-            lines.insert(dice.below(len(lines)), lines.pop(row))
-        elif what == "inside" and "{" in lines[row]:
-            parts = re.findall(r"(\w+) = ", lines[row][len(key) :]) or ["role"]
-            lines[row] = re.sub(rf"{dice.pick(parts)} = (\"[^\"]*\"|\[[^\]]*\]|\w+)", lambda found: found.group(0).split(" = ")[0] + " = " + toml_value(dice), lines[row])  # noqa: E501
-        elif what == "key" and equals:
-            lines[row] = f"{dice.pick(['x', 'k', 'kind', 'a.b', json.dumps(dice.pick(TEXTS)), '', ' '])} ={lines[row].partition('=')[2]}"
-        elif what == "section":
-            lines.insert(row, dice.pick(["[series]", "[x]", "[[columns]]", "[guarantee.t]", "[method]", "[", "[columns.age]"]))
-        if not lines:
-            break
+        lines = _settings(dice, lines, known) or [""]
     return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+def _settings(dice, lines, known):
+    """Damage one line of a config, or set what is known elsewhere."""
+    row = dice.below(len(lines))
+    line, before, after = lines[row], lines[:row], lines[row + 1 :]
+    key, _, value = line.partition("=")
+    what = dice.pick({"value": 5, "known": 6, "inside": 3, "gone": 2, "twice": 1, "move": 1, "key": 1, "section": 1})
+    if what == "known":
+        section, name, good = dice.pick(known)
+        return _set(lines, section, name, good if dice.chance(0.6) else toml_value(dice))
+    if what == "gone":
+        return before + after
+    if what == "move":
+        place = dice.below(len(lines))
+        return [*(before + after)[:place], line, *(before + after)[place:]]
+    changed = {
+        "value": lambda: [f"{key}= {toml_value(dice)}"],
+        "inside": lambda: [f"{key}={_inside(dice, value)}"],
+        "twice": lambda: [line, line],
+        "key": lambda: [f"{dice.pick(['x', 'k', 'kind', 'a.b', json.dumps(dice.pick(TEXTS)), '', ' '])} ={value}"],
+        "section": lambda: [line, dice.pick(_SECTIONS)],
+    }
+    return before + changed[what]() + after
+
+
+def _inside(dice, value):
+    """Damage one value of an inline table."""
+    parts = re.findall(r"(\w+) = ", value) or ["role"]
+    part = dice.pick(parts)
+    return re.sub(rf"{part} = (\"[^\"]*\"|\[[^\]]*\]|\w+)", lambda _: f"{part} = {toml_value(dice)}", value)
 
 
 def _set(lines, section, name, value):
@@ -216,7 +232,22 @@ def toml_value(dice):
     if what == "deep":
         many = dice.pick([50, 2_000, 60_000])
         return dice.pick(["[" * many + "]" * many, "{ a = " * many + "1" + " }" * many])
-    return dice.pick(["1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "0xff", "1_000", "'''x", '"x', "", "nan", "-inf", "[1,", "truee"])
+    return dice.pick(
+        [
+            "1979-05-27",
+            "07:32:00",
+            "1979-05-27T07:32:00Z",
+            "0xff",
+            "1_000",
+            "'''x",
+            '"x',
+            "",
+            "nan",
+            "-inf",
+            "[1,",
+            "truee",
+        ]
+    )
 
 
 def toml_text(value):
@@ -233,53 +264,3 @@ def toml_text(value):
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return "{}" if value is None else str(value)
-
-
-def parquet(dice, frame, path):
-    """Write a table as Parquet with a column of another kind than anybody expects, or with damaged bytes."""
-    for _ in range(dice.pick({0: 3, 1: 6, 2: 2})):
-        frame = _column(dice, frame)
-    frame.write_parquet(path, compression=dice.pick(["zstd", "uncompressed", "snappy"]), row_group_size=dice.pick([None, 7]))
-    if dice.chance(0.45):
-        path.write_bytes(bytes_(dice, path.read_bytes()))
-
-
-def _column(dice, frame):
-    if not frame.width:
-        return frame
-    name = dice.pick(frame.columns)
-    own = frame[name]
-    n = frame.height
-    kinds = {
-        "rows": lambda: frame.head(dice.pick([0, 1, 2])),
-        "drop": lambda: frame.drop(name),
-        "add": lambda: frame.with_columns(own.alias(dice.pick([text for text in TEXTS if text not in frame.columns]))),
-        "shuffle": lambda: frame.select(dice.some(frame.columns) or [name]),
-        "null": lambda: frame.with_columns(pl.lit(None).alias(name)),
-        "list": lambda: frame.with_columns(pl.concat_list(name).alias(name)),
-        "struct": lambda: frame.with_columns(pl.struct(name).alias(name)),
-        "cell": lambda: frame.with_columns(pl.Series(name, [dice.pick(TEXTS), *own.cast(pl.String).to_list()[1:]][:n], pl.String)),
-        "binary": lambda: frame.with_columns(own.cast(pl.String).cast(pl.Binary)),
-        "categorical": lambda: frame.with_columns(own.cast(pl.String).cast(pl.Categorical)),
-        "enum": lambda: frame.with_columns(own.cast(pl.String).cast(pl.Enum(own.cast(pl.String).drop_nulls().unique().sort()))),
-        "decimal": lambda: frame.with_columns(pl.Series(name, range(n)).cast(pl.Decimal(38, 3))),
-        "uint128": lambda: frame.with_columns(pl.Series(name, [2**127 + i for i in range(n)], dtype=pl.UInt128)),
-        "int128": lambda: frame.with_columns(pl.Series(name, [2**100 + i for i in range(n)], dtype=pl.Int128)),
-        "uint64": lambda: frame.with_columns(pl.Series(name, [2**64 - 1 - i for i in range(n)], dtype=pl.UInt64)),
-        "far dates": lambda: frame.with_columns(pl.Series(name, [2**31 - 1 - i for i in range(n)], dtype=pl.Int32).cast(pl.Date)),
-        "far times": lambda: frame.with_columns(
-            pl.Series(name, [2**63 - 1 - i for i in range(n)], dtype=pl.Int64).cast(pl.Datetime(dice.pick(["us", "ms", "ns"])))
-        ),
-        "zones": lambda: frame.with_columns(pl.Series(name, range(n)).cast(pl.Datetime("us", "Europe/Berlin"))),
-        "duration": lambda: frame.with_columns(pl.Series(name, range(n)).cast(pl.Duration("us"))),
-        "time": lambda: frame.with_columns(pl.Series(name, range(n)).cast(pl.Time)),
-        "floats": lambda: frame.with_columns(
-            pl.Series(name, [dice.pick([float("nan"), float("inf"), -0.0, 1e308, 5e-324, 0.1]) for _ in range(n)])
-        ),
-        "float32": lambda: frame.with_columns(pl.Series(name, range(n)).cast(pl.Float32)),
-        "boolean": lambda: frame.with_columns(pl.Series(name, [i % 2 == 0 for i in range(n)])),
-    }  # fmt: skip
-    try:
-        return kinds[dice.pick(list(kinds))]()
-    except pl.exceptions.PolarsError:
-        return frame

@@ -9,7 +9,7 @@ from reveil.config import load_config
 from reveil.errors import ReveilError
 from tests.fuzz.mutators import toml_text
 
-TRIES = 60
+TRIES, SETTINGS = 120, 4  # so often in all, and so often for a guarantee with a method
 # Settings with a meaning that their type does not tell; whatever is not here is drawn by its type, or left alone.
 KNOWN = {
     "k": lambda dice: dice.pick([2, 2, 3, 5, "auto"]),
@@ -36,14 +36,17 @@ def draw(dice, path, columns, values):
     ``columns`` is the text of the other sections, ``values`` some sensitive values, where a setting asks for them. Now
     and then the two do not go together: then they must be refused.
     """
-    for _ in range(TRIES):
-        kind, method = dice.pick(registry.names("guarantees")), dice.pick([None, *registry.names("groupers")])
+    for number in range(TRIES):
+        if number % (TRIES // 4) == 0:
+            kind = dice.pick(registry.names("guarantees"))
+        if number % SETTINGS == 0:
+            method = dice.pick([None, *registry.names("groupers")])
         path.write_text(f"{columns}\n{guarantee(dice, kind, values)}\n{grouper(dice, method)}")
         try:
             config = load_config(path)
             config.guarantee.check(config.schema, config.method)
         except ReveilError:
-            if dice.chance(0.002):
+            if dice.chance(0.0005):
                 break
             continue
         break
@@ -53,10 +56,9 @@ def draw(dice, path, columns, values):
 def guarantee(dice, kind, values):
     """Return a [guarantee] section with settings that the guarantee knows, some of them left out."""
     cls = registry.find("guarantees", kind)
-    settings = {}
+    settings, often = {}, dice.pick([0.1, 0.3, 0.5])
     for own in fields(cls):
-        needed = own.default is MISSING and own.default_factory is MISSING
-        if needed or dice.chance(0.3):
+        if _needed(own) or dice.chance(often):
             settings |= _setting(dice, own.name, str(own.type), values)
     return section("guarantee", {"kind": kind, **settings})
 
@@ -66,12 +68,14 @@ def grouper(dice, name):
     if name is None:
         return ""
     example = dice.pick(registry.find("groupers", name).examples())
-    settings = {
-        own.name: getattr(example, own.name)
-        for own in fields(example)
-        if own.init and (own.default is MISSING or getattr(example, own.name) != own.default)
-    }
+    bare = dice.chance(0.3)  # only what it cannot do without
+    given = [own for own in fields(example) if own.init and (_needed(own) or not bare)]
+    settings = {own.name: getattr(example, own.name) for own in given if getattr(example, own.name) != own.default}
     return section("method", {"kind": name, **{key: value for key, value in settings.items() if value is not None}})
+
+
+def _needed(own):
+    return own.default is MISSING and own.default_factory is MISSING
 
 
 def section(name, settings):
@@ -95,12 +99,22 @@ def _setting(dice, name, hint, values):
 @cache
 def known_settings():
     """Return the settings of every guarantee and method, series and column, as (section, key, good value in TOML)."""
-    found = [("series", "name", '"x"'), ("series", "vault", '"x.vault"'), ("series", "seed", "3"), ("series", "archive", "false")]
-    found += [("columns", name, f'"{role}"') for name in ("age", "disease", "pid") for role in ("quasi", "sensitive", "plain", "person")]
-    found += [("columns", name, f'{{ role = "{role}", type = "{kind}" }}') for name, role, kind in [
-        ("age", "quasi", "text"), ("age", "quasi", "date"), ("disease", "sensitive", "number"), ("born", "quasi", "datetime"), ("zip", "quasi", "number")
-    ]]  # fmt: skip
-    found += [("columns", "age", '{ role = "quasi", order = ["1", "2"] }'), ("columns", "zip", '{ role = "quasi", hierarchy = { a = "b" } }')]
+    found = [
+        ("series", "name", '"x"'),
+        ("series", "vault", '"x.vault"'),
+        ("series", "seed", "3"),
+        ("series", "archive", "false"),
+    ]
+    found += [
+        ("columns", name, f'"{role}"')
+        for name in ("age", "disease", "pid")
+        for role in ("quasi", "sensitive", "plain", "person")
+    ]
+    typed = [("age", "text"), ("age", "date"), ("born", "datetime"), ("zip", "number"), ("school", "boolean")]
+    found += [("columns", name, f'{{ role = "quasi", type = "{kind}" }}') for name, kind in typed]
+    found += [("columns", "disease", '{ role = "sensitive", type = "number", bins = 3 }')]
+    found += [("columns", "age", '{ role = "quasi", order = ["1", "2"] }')]
+    found += [("columns", "zip", '{ role = "quasi", hierarchy = { a = "b" } }')]
     for name in registry.names("guarantees"):
         cls = registry.find("guarantees", name)
         found.append(("guarantee", "kind", f'"{name}"'))
@@ -108,11 +122,17 @@ def known_settings():
     for name in registry.names("groupers"):
         found.append(("method", "kind", f'"{name}"'))
         for example in registry.find("groupers", name).examples():
-            found += [("method", own.name, toml_text(value)) for own in fields(example) if (value := getattr(example, own.name)) is not None]
+            found += [
+                ("method", own.name, toml_text(value))
+                for own in fields(example)
+                if (value := getattr(example, own.name)) is not None
+            ]
     return found
 
 
 def _good(name, hint):
     from tests.fuzz.dice import Dice
 
-    return [toml_text(value) for n in range(3) for key, value in _setting(Dice(n, name), name, hint, ["a", "b"]).items()]
+    return [
+        toml_text(value) for n in range(3) for key, value in _setting(Dice(n, name), name, hint, ["a", "b"]).items()
+    ]

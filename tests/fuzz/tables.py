@@ -7,9 +7,35 @@ import polars as pl
 
 DAY = datetime.date(2000, 1, 1)
 LOOK_ALIKE = ["flu", "Flu", "flu ", " flu", "ﬂu", "f lu", "f  lu", "FLU", "flü", "flu\u0308"]
-ODD = ["*", "[1, 2]", "{a}", '"', "", "null", "a,b", "a;b", "=1+1", "é", "e\u0301", "日本", "\U0001f600", "a\nb", "'", "-", "nan", "0", "00"]
-QUASI = ["small", "small", "wide", "huge", "float", "odd float", "date", "datetime", "few", "few", "unicode", "alike", "one", "nulls", "boolean", "order", "taxonomy"]  # fmt: skip
-SENSITIVE = ["few", "few", "few", "many", "alike", "odd", "number", "binned", "order", "nulls", "one", "date", "float", "boolean", "taxonomy"]  # fmt: skip
+ODD = [
+    "*",
+    "[1, 2]",
+    "{a}",
+    '"',
+    "",
+    "null",
+    "a,b",
+    "a;b",
+    "=1+1",
+    "é",
+    "e\u0301",
+    "日本",
+    "\U0001f600",
+    "a\nb",
+    "'",
+    "-",
+    "nan",
+    "0",
+    "00",
+]
+QUASI = [
+    "small", "small", "wide", "huge", "float", "odd float", "date", "datetime", "few", "few", "unicode", "alike",
+    "one", "nulls", "boolean", "order", "taxonomy",
+]  # fmt: skip
+SENSITIVE = [
+    "few", "few", "few", "many", "alike", "odd", "number", "binned", "order", "nulls", "one", "date", "float",
+    "boolean", "taxonomy",
+]  # fmt: skip
 ORDER = ["low", "middle", "high", "highest"]
 
 
@@ -25,7 +51,7 @@ class History:
         self.kinds |= {f"s{n}": dice.pick(SENSITIVE) for n in range(dice.pick({1: 12, 2: 2, 0: 1}))}
         self.plain, self.identified = dice.chance(0.08), dice.chance(0.5)
         self.person = dice.pick({"number": 5, "text": 5, "none": 1})
-        self.csv = dice.chance(0.6)
+        self.csv, self.typed = dice.chance(0.6), dice.chance(0.6)
         self.sticky = dice.pick([0.0, 0.0, 0.3, 1.0])  # how often a record has the quasi values of another
         many = dice.pick({2: 1, 5: 1, 12: 3, 24: 5, 40: 5, 90: 1})
         self.leaving = dice.pick([0.0, 0.0, 0.1, 0.4])
@@ -37,13 +63,12 @@ class History:
 
     def _people(self, many):
         columns = {name: [self._value(name, kind) for _ in range(many)] for name, kind in self.kinds.items()}
-        if self.sticky and many:
-            for row in range(1, many):
-                if self.dice.chance(self.sticky):
-                    other = self.dice.below(row)
-                    for name in columns:
-                        if name.startswith("q"):
-                            columns[name][row] = columns[name][other]
+        quasi = [values for name, values in columns.items() if name.startswith("q")]
+        for row in range(1, many if self.sticky else 0):
+            if self.dice.chance(self.sticky):
+                other = self.dice.below(row)
+                for values in quasi:
+                    values[row] = values[other]
         return columns
 
     def _value(self, name, kind):
@@ -61,7 +86,7 @@ class History:
             "number": lambda: 88_170_000 + n,
             "binned": lambda: 88_170_000 + dice.below(200),
             "date": lambda: DAY + datetime.timedelta(days=n * dice.pick([1, 400])),
-            "datetime": lambda: datetime.datetime(2001, 2, 3) + datetime.timedelta(seconds=n * 1_801),  # noqa: DTZ001
+            "datetime": lambda: datetime.datetime(2001, 2, 3) + datetime.timedelta(seconds=n * 1_801),
             "unicode": lambda: dice.pick(ODD),
             "odd": lambda: secret + dice.pick(ODD),
             "alike": lambda: secret + dice.pick(LOOK_ALIKE) + str(n % 3),
@@ -108,7 +133,9 @@ class History:
         name = f"s{number}.csv" if self.csv else f"s{number}.parquet"
         frame = self.frame()
         if self.csv:
-            frame.write_csv(folder / name, quote_style=self.dice.pick(["necessary", "always"]) if frame.width > 1 else "always")
+            frame.write_csv(
+                folder / name, quote_style=self.dice.pick(["necessary", "always"]) if frame.width > 1 else "always"
+            )
         else:
             frame.write_parquet(folder / name)
         return name
@@ -138,9 +165,9 @@ class History:
         elif kind in ("date", "datetime", "boolean"):
             yield f'type = "{kind}"'
         elif kind in ("small", "wide", "huge", "float", "odd float", "number"):
-            if self.dice.chance(0.5):
+            if self.typed:
                 yield 'type = "number"'
-        elif self.csv or self.dice.chance(0.5):
+        elif self.csv or self.typed:
             yield 'type = "text"'
 
     def values(self):
@@ -157,7 +184,9 @@ def expression(dice, history):
         value = dice.pick(values) if values else 0
         text = f"'{value}'" if isinstance(value, str) and "'" not in value else str(value)
         text = text.lower() if isinstance(value, bool) else text
-        parts.append(dice.pick([f"{name} = {text}", f"not {name} = {text}", f"{name} is null", f"{name} in {{{text}}}"]))
+        parts.append(
+            dice.pick([f"{name} = {text}", f"not {name} = {text}", f"{name} is null", f"{name} in {{{text}}}"])
+        )
         if isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value):
             parts.append(f"{name} >= {text}")
     return dice.pick([" and ", " or "]).join(parts)

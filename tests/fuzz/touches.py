@@ -14,7 +14,9 @@ from pathlib import Path
 
 import duckdb
 
-_EVENTS = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod"})
+_EVENTS = frozenset(
+    {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "os.chmod"}
+)
 
 
 class Touches:
@@ -32,12 +34,19 @@ class Touches:
     def hook(self, event, arguments):
         if not self.counting:
             return
-        writes = event == "open" and len(arguments) > 2 and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        writes = (
+            event == "open"
+            and len(arguments) > 2
+            and isinstance(arguments[2], int)
+            and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        )
         if (writes or event in _EVENTS) and self._ours(arguments[0]):
             self.touch()
 
     def _ours(self, path):
-        return isinstance(path, str | bytes | os.PathLike) and os.path.abspath(os.fsdecode(path)).startswith(self.folder)  # noqa: PTH100
+        if not isinstance(path, str | bytes | os.PathLike):
+            return False
+        return os.path.abspath(os.fsdecode(path)).startswith(self.folder)  # noqa: PTH100  (as it was named)
 
     def begin(self, last=None):
         self.counting, self.many, self.last, self.folder = True, 0, last, os.getcwd()  # noqa: PTH109
@@ -96,7 +105,13 @@ def serve():
     from reveil import registry
     from reveil.cli import COMMANDS, main
 
-    for name in [*(f"reveil.cli.{name}" for name in COMMANDS), "reveil.publishing", "reveil.reporting", "reveil.measures", "reveil.adversary"]:
+    for name in [
+        *(f"reveil.cli.{name}" for name in COMMANDS),
+        "reveil.publishing",
+        "reveil.reporting",
+        "reveil.measures",
+        "reveil.adversary",
+    ]:
         import_module(name)
     for group in registry.GROUPS:
         registry.everything(group)

@@ -6,6 +6,7 @@ import json
 import polars as pl
 
 from tests.fuzz import mutators
+from tests.fuzz.parquets import parquet
 
 
 def manifests(case):
@@ -23,7 +24,7 @@ def releases(case):
     second = (folder / release).with_suffix(f".sensitive{(folder / release).suffix}")
     path = second if second.exists() and dice.chance(0.5) else folder / release
     if path.suffix == ".parquet" and dice.chance(0.6):
-        mutators.parquet(dice, pl.read_parquet(path), path)
+        parquet(dice, pl.read_parquet(path), path)
     else:
         damage = mutators.bytes_ if path.suffix == ".parquet" or dice.chance(0.4) else mutators.cells
         path.write_bytes(damage(dice, path.read_bytes()))

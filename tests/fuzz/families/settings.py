@@ -47,6 +47,10 @@ def read(case, base):
         ("report", *config, "-o", "out.html"): 1,
     }
     if not single:
-        ways |= {("forget", "pzqx0007", *config): 1, ("history", *config, "--budget"): 1, ("history", *config, "--check", "."): 1}
+        ways |= {
+            ("forget", "pzqx0007", *config): 1,
+            ("history", *config, "--budget"): 1,
+            ("history", *config, "--check", "."): 1,
+        }
         ways |= {("adopt", "s3.csv", "r1.csv", *config): 1}
     case.do(*case.dice.pick(ways))

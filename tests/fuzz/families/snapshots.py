@@ -3,6 +3,7 @@
 import polars as pl
 
 from tests.fuzz import mutators
+from tests.fuzz.parquets import parquet as damaged
 
 
 def csv(case):
@@ -22,7 +23,7 @@ def parquet(case):
     base = case.world.any_base(dice)
     folder = case.begin(base)
     name = "s1.parquet" if base.startswith("single") else "s3.parquet"
-    mutators.parquet(dice, pl.read_parquet(folder / name), folder / name)
+    damaged(dice, pl.read_parquet(folder / name), folder / name)
     read(case, base, name)
 
 
