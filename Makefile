@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup demo test test-slow lint bench docs lock clean
+.PHONY: setup demo test test-slow fuzz lint bench docs lock clean
 
 setup: $(VENV)/.installed
 
@@ -30,6 +30,10 @@ test: $(VENV)/.tools
 # What takes long: the demo, word for word as the README shows it, the sources' experiments on small tables, exact Bayes.
 test-slow: $(VENV)/.tools
 	@$(BIN)/python -m pytest -m slow -n auto --dist worksteal
+
+# Damaged files, odd settings and arguments, valid random series, and commands that are killed in the middle.
+fuzz: $(VENV)/.tools
+	@$(BIN)/python -m tests.fuzz --cases 5000 --kills 40 --processes 2
 
 lint: $(VENV)/.tools
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
