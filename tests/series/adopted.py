@@ -53,7 +53,8 @@ def random_case(seed: int, values: str, *, changes: bool, returns: bool, people:
     part = rng.randint(2, width + 1) if rng.random() < 0.4 else None
     inside = [name for name in names if part is None or life[name][0] < part] or names
     part = None if len(inside) == len(names) else part
-    kept = [name for name in inside if rng.random() < 0.85] or inside
+    share = rng.choice([1, 0.85])
+    kept = [name for name in inside if rng.random() < share] or inside
     rng.shuffle(kept)
     if rng.random() < 0.6:
         kept.sort(key=lambda name: life[name][0])
