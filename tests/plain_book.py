@@ -8,12 +8,15 @@ import numpy as np
 import polars as pl
 
 from reveil.codes import encode
+from reveil.foreign import read_release
 from reveil.guarantees.base import Memory, Prepared
+from reveil.membership import membership
 from reveil.signatures.sets import Sets
 from reveil.snapshot import Snapshot, canonical_text
 
 if TYPE_CHECKING:
     import reveil as rv
+    from reveil.guarantees.base import Adoption
     from reveil.vault.protocol import Entries, Ledger
 
 
@@ -69,6 +72,7 @@ class PlainSeries:
         if schema.sensitive:
             self.words[schema.sensitive[0]] += guarantee.declared(schema)
         self.ledgers: dict[str, pl.DataFrame] = {}
+        self.told: dict[int, list[str]] = {}
         self.present: set[object] = set()
         self.release = 0
 
@@ -77,9 +81,8 @@ class PlainSeries:
         types = {name: pl.Float64 if name in ledger.real else pl.Int32 for name in ledger.columns}
         return self.ledgers.get(ledger.name, pl.DataFrame(schema={**owner, **types}))
 
-    def prepare(self, frame: pl.DataFrame, rng=None) -> tuple[Prepared, Memory]:
-        """Prepare the next release and check its rule; nothing is remembered."""
-        snapshot = Snapshot(frame, self.schema, "the frame", "polars")
+    def memory(self, frame: pl.DataFrame) -> Memory:
+        """Return what was told of the persons of a frame, whose words are known from now on."""
         people = frame[self.schema.person].to_list()
         seen = {name: len(words) for name, words in self.words.items()}
         lasting = {}
@@ -91,9 +94,10 @@ class PlainSeries:
             place = {text: code for code, text in enumerate(words)}
             lasting[name] = np.array([place[text] for text in texts], np.int32)
         first = next(iter(self.schema.sensitive), None)
-        none = np.zeros(0, np.int32)
+        told = [(r, text) for r, p in enumerate(people) for text in self.told.get(self.persons.get(p, -1), [])]
+        texts = list(dict.fromkeys(text for _, text in told))
         before = [self.last.get(self.persons.get(p, -1), {}) for p in people]
-        memory = Memory(
+        return Memory(
             release=self.release + 1,
             values=lasting.get(first, np.full(len(people), -1, np.int32)),
             texts=pl.Series(self.words.get(first, []), dtype=pl.String),
@@ -107,12 +111,16 @@ class PlainSeries:
                 else [False] * len(people),
                 np.bool_,
             ),
-            sets=Sets(np.zeros(1, np.int64), none),
-            block_records=none,
-            block_sets=none,
+            sets=Sets.of([[int(code) for code in text.split(",")] for text in texts]),
+            block_records=np.array([r for r, _ in told], np.int32),
+            block_sets=np.array([texts.index(text) for _, text in told], np.int32),
             book=PlainBook(self, people),
             lasting=lasting,
         )
+
+    def prepare(self, frame: pl.DataFrame, rng=None) -> tuple[Prepared, Memory]:
+        """Prepare the next release and check its rule; nothing is remembered."""
+        snapshot, memory = Snapshot(frame, self.schema, "the frame", "polars"), self.memory(frame)
         prepared = self.guarantee.prepare(
             snapshot, self.method, rng or self.rng, series=None, memory=memory, codes=encode(snapshot)
         )
@@ -123,19 +131,39 @@ class PlainSeries:
     def publish(self, frame: pl.DataFrame, rng=None) -> Prepared:
         """Prepare the next release and remember what it tells."""
         prepared, memory = self.prepare(frame, rng)
+        self._remember(frame, memory, prepared.entries, prepared.told, replaces=prepared.replaces)
+        return prepared
+
+    def adopt(self, frame: pl.DataFrame, table: pl.DataFrame) -> Adoption:
+        """Take a release from elsewhere as told."""
+        types = {name: frame.schema[name] for name in self.schema.sensitive}
+        snapshot, memory = Snapshot(frame, self.schema, "the frame", "polars"), self.memory(frame)
+        release = read_release(table, self.schema, types=types)
+        found = self.guarantee.adopted(memory, snapshot, release, membership(release, encode(snapshot)))
+        if found.more is not None:
+            self.words[self.schema.sensitive[0]] += found.more.to_list()
+        self._remember(frame, memory, found.entries, found.told, replaces=found.replaces)
+        return found
+
+    def _remember(self, frame: pl.DataFrame, memory: Memory, written, told, *, replaces: bool) -> None:
         people = frame[self.schema.person].to_list()
         for person in people:
             self.persons.setdefault(person, len(self.persons))
         numbers = np.array([self.persons[p] for p in people], np.int32)
-        for entries in prepared.entries:
+        for entries in written:
             self._write(entries, numbers)
+        rows = [] if told is None else [(int(numbers[r]), text) for r, text in told.iter_rows()]
+        for number in {number for number, _ in rows} if replaces else ():
+            self.told[number] = []
+        for number, text in rows:
+            if text not in self.told.setdefault(number, []):
+                self.told[number].append(text)
         for record, number in enumerate(numbers.tolist()):
             self.last.setdefault(number, {}).update(
                 {name: int(codes[record]) for name, codes in memory.lasting.items()}
             )
         self.present = set(people)
         self.release += 1
-        return prepared
 
     def _write(self, entries: Entries, numbers: np.ndarray) -> None:
         ledger = entries.ledger

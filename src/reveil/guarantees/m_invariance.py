@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -95,6 +95,11 @@ class MInvariance(SignatureGuarantee):
             memory.known,
             rests,
         )
+        # Nobody who was told a signature has a value outside it, but for who may have been left out of a release from
+        # elsewhere; they are here only where there are m other values (see the adoption of signatures).
+        told = now.told_values(now.movers).sizes
+        rests[now.movers[len(memory.known) - told < self.m]] = True
+        now = replace(now, resting=rests)
         counts = np.bincount(now.values[now.fresh], minlength=1)
         most = counts.max()
         if not is_eligible(counts, self.m):

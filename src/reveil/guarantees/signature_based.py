@@ -193,7 +193,9 @@ class SignatureGuarantee(Guarantee):
     def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
         """Take as told to everybody the signature of each group that they may have been in."""
         sensitive, strict = snapshot.schema.sensitive[0], self.bound is not None
-        return adopted_signatures(release, members, memory, sensitive, self.m, strict=strict)
+        return adopted_signatures(
+            release, members, memory, sensitive, self.m, strict=strict, bounded=strict and self.last_only
+        )
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
         """Check, from the published values, that everybody keeps their signature, and who has to is alone."""

@@ -85,12 +85,13 @@ class Shown:
 
 
 def adopted_signatures(
-    release: Release, members: Membership, memory: Memory, sensitive: str, m: int, *, strict: bool
+    release: Release, members: Membership, memory: Memory, sensitive: str, m: int, *, strict: bool, bounded: bool
 ) -> Adoption:
     """Return the signatures that everybody may have been told, and who rests.
 
     Not ``strict``: nothing is promised and nobody rests; whoever was told too little, or nobody knows what, is treated
-    as new.
+    as new. ``bounded``: whoever may have been left out must find m values outside all that they may have been told, for
+    their value may be another.
     """
     shown = Shown.of(release, members, memory, sensitive, m)
     types = len(members.left_out)
@@ -98,6 +99,8 @@ def adopted_signatures(
     pairs = pl.DataFrame({"type": members.type_, "set": of_pair}).unique().sort("type", "set")
     rests = _crossing(pairs, shown.sets, types)
     rests[members.type_[shown.few[members.group]]] = True
+    if bounded:
+        rests |= members.left_out & (_outside(pairs, shown, memory, types) < m)
     records = np.flatnonzero(members.inside).astype(np.int32)
     going = records[~rests[members.kind[records]]]
     resting = records[rests[members.kind[records]]]
@@ -141,6 +144,16 @@ def _texts(told: pl.DataFrame, sets: Sets) -> pl.DataFrame:
     """Write the told sets as the vault keeps them."""
     texts = sets.texts() if len(sets) else pl.Series([], dtype=pl.String)
     return told.select(pl.col("record").cast(pl.Int32), members=texts.gather(told["set"]))
+
+
+def _outside(pairs: pl.DataFrame, shown: Shown, memory: Memory, types: int) -> IntArray:
+    """Return how many values each type was certainly not told, of those that were known before or are published."""
+    before = np.union1d(memory.known[memory.known < memory.seen], memory.declared)
+    sizes = pairs.select("type", size=pl.Series(shown.sets.sizes[pairs["set"].to_numpy()]))
+    told = sizes.group_by("type").agg(pl.col("size").sum())
+    outside = np.full(types, len(np.union1d(before, shown.sets.members)), np.int64)
+    outside[told["type"].to_numpy()] -= told["size"].to_numpy()
+    return outside
 
 
 def _crossing(pairs: pl.DataFrame, sets: Sets, types: int) -> BoolArray:
