@@ -7,6 +7,7 @@ point in the group ``reveil.attacks``, and says how strongly each person's value
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def audit(
     attacks: Sequence[str] | str | None = None,
     seed: int = 0,
     *,
+    values_known: int = 1,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack a series of releases and say what can be found out about whom.
@@ -43,7 +45,10 @@ def audit(
     ``releases``: in the order of publication; releases, files or frames, by any tool. ``population``: who could be in
     them, with quasi values; one table, or a list with one for each release. ``truth``: the snapshots, one for each
     release; without a population they also say who is in which release, with what quasi values. ``known``: what the
-    adversary knows (``nothing``, ``presence``, ``events``, ``ids``), by default what the guarantee is against.
+    adversary knows (``nothing``, ``presence``, ``events``, ``ids``, ``values``), by default what the guarantee is
+    against. With ``values`` they know who is there, and of whomever they look for the true values of any
+    ``values_known`` sensitive columns, the worst choice for each person; the others are attacked, and no promise of the
+    series is about that.
     ``placements``: one table for each release with the columns row and id. ``threshold``: the belief that is too
     much, besides what the series itself promises. ``attacks``: names, by default all. ``stage`` is told what is being
     done.
@@ -57,7 +62,7 @@ def audit(
     columns = schema.sensitive or ("",)
     results = []
     for column in columns:
-        evidence = gather(read, schema, *known_to, column=column or None)
+        evidence = gather(read, schema, *known_to, column=column or None, values_known=values_known)
         read = [view.release for view in evidence.views]
         findings: dict[str, tuple[Attack, Findings]] = {}
         for name, attack in chosen.items():
@@ -67,7 +72,13 @@ def audit(
             findings[name] = (attack, attack.run(evidence, rng))
         stage("judging")
         results.append(judge(evidence, findings, threshold, named=attacks is not None))
-    return merged(results)
+    found = merged(results)
+    return found if found.known != "values" else replace(found, sentence=f"{_who(values_known)} {found.sentence}")
+
+
+def _who(many: int) -> str:
+    some = "one other sensitive value" if many == 1 else f"{many} other sensitive values"
+    return f"To somebody who knows {some} of their target:"
 
 
 def _chosen(attacks: Sequence[str] | str | None) -> dict[str, Attack]:

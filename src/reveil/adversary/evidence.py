@@ -15,6 +15,7 @@ import polars as pl
 
 from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
+from reveil.adversary.known_values import Known, check_known, other_values
 from reveil.adversary.spellings import in_one_spelling
 from reveil.alike import folded
 from reveil.errors import ConfigError, DataError
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     ChangeArray = npt.NDArray[np.int8]
 
-KNOWN = ("nothing", "presence", "events", "ids")
+KNOWN = ("nothing", "presence", "events", "ids", "values")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class View:
     present may be in each group. ``truth`` is the value code of each, -1 where it is not known.
 
     ``row_groups`` and ``row_codes`` are those of the published rows; a release in two tables has no value in a row.
-    ``row_ids``: with placements, the record in each row, null where nobody says.
+    ``row_ids``: with placements, the record in each row, null where nobody says. ``value_codes`` are the values as the
+    release tells them, row by row of the table that has them, -1 for a suppressed one.
     """
 
     number: int
@@ -74,6 +76,7 @@ class View:
     kind: str
     parameters: dict[str, Any]
     all_published: bool
+    value_codes: CodeArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int32))
 
     @property
     def n_groups(self) -> int:
@@ -132,7 +135,8 @@ class Evidence:
 
     ``values`` are the sensitive values as texts, null being a value. ``known`` is what they know of people:
     ``nothing`` (who could be in the tables), ``presence`` (who is in which), ``events`` (also whether a value changed),
-    ``ids`` (also which rows are the same record). ``changed[t]`` has a number for each person present in view t: 0 the
+    ``ids`` (also which rows are the same record); ``values`` (who is in which, and other sensitive values of whomever
+    they look for, which ``others`` has). ``changed[t]`` has a number for each person present in view t: 0 the
     value is that of their last attendance before, 1 it is another, -1 that is unknown or they were never there.
     ``bound`` is what the series promises, None where it promises no number.
     """
@@ -145,6 +149,7 @@ class Evidence:
     bound: float | None
     column: str = ""
     schema: Schema | None = field(default=None, repr=False)
+    others: Known | None = field(default=None, repr=False)
     restless: frozenset[str] = frozenset()  # plain columns in which somebody changed, where the snapshots are given
 
     @property
@@ -172,13 +177,15 @@ def gather(
     placements: Sequence[object] | None = None,
     *,
     column: str | None = None,
+    values_known: int = 1,
 ) -> Evidence:
     """Gather what an adversary has.
 
     ``releases`` are in the order of publication, releases or paths or frames of any tool; ``truth`` and ``placements``
     have one table for each. ``population`` is one table for all releases or a list with one for each. ``column`` is
-    the sensitive column that is attacked, the first by default. Without ``known`` the adversary is the one that the
-    series' guarantee is against, as far as the tables given tell what that one knows.
+    the sensitive column that is attacked, the first by default, and ``values_known`` with known="values" how many of
+    the others are known of a target. Without ``known`` the adversary is the one that the series' guarantee is against,
+    as far as the tables given tell what that one knows.
     """
     if not releases:
         raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
@@ -209,7 +216,11 @@ def gather(
         )
     )
     changed = _changes(views, len(persons), known)
-    return Evidence(views, persons, values, known, changed, bound_of(read), column, schema, people.restless)
+    others = None
+    if known == "values":
+        check_known(schema, values_known)
+        others = other_values(read, people, [own.ids for own in people.present(known)], schema, column, values_known)
+    return Evidence(views, persons, values, known, changed, bound_of(read), column, schema, others, people.restless)
 
 
 def _check_order(releases: Sequence[Release]) -> None:
@@ -277,9 +288,10 @@ def _known(known: str | None, releases: Sequence[Release], people: People, place
         return "events" if people.truth and kinds & {"m-invariance", "tau-safety"} else "presence"
     if known not in KNOWN:
         raise ConfigError(f"known must be one of {', '.join(KNOWN)}, not {known!r}")
-    if known == "events" and not people.truth:
+    if known in ("events", "values") and not people.truth:
+        what = "whether a value changed" if known == "events" else "what somebody has in other columns"
         raise ConfigError(
-            "whether a value changed cannot be known without the snapshots",
+            f"{what} cannot be known without the snapshots",
             hint="Give them as truth, in the order of the releases, or ask for known = presence.",
         )
     if known == "ids" and not placements:
@@ -382,6 +394,7 @@ def _view(
         str(release.manifest["guarantee"].get("kind", "unknown")),
         dict(release.manifest["guarantee"]),
         everybody,
+        codes,
     )
 
 

@@ -111,7 +111,8 @@ def judge(
     is reported and not judged; unless it was ``named`` by the caller and no promise of the series is in the way.
     """
     bounded = {name for name, (attack, _) in findings.items() if _bounded(attack, evidence.kind)}
-    promise = evidence.bound if bounded else None
+    # No guarantee is about somebody who knows sensitive values of their target.
+    promise = evidence.bound if bounded and evidence.known != "values" else None
     bound = min((limit for limit in (promise, threshold) if limit is not None), default=None)
     told: dict[str, dict[str, Any]] = {}
     parts, facts = [], []
