@@ -46,6 +46,7 @@ def make_manifest(
     counterfeits: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Build a manifest; ``digest`` is filled in when the table is written, ``previous`` by a series."""
+    described = [dict(column) for column in columns]
     return {
         "format": FORMAT,
         "reveil": version(),
@@ -54,8 +55,8 @@ def make_manifest(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "guarantee": dict(guarantee),
         "claim": claim,
-        "assumes": list(assumes),
-        "columns": [dict(column) for column in columns],
+        "assumes": [*assumes, *(_several(described) if claim else ())],
+        "columns": described,
         "rows": rows,
         "groups": groups,
         "suppressed": suppressed,
@@ -66,6 +67,18 @@ def make_manifest(
         "digest": None,
         "previous": None,
     }
+
+
+def _several(columns: list[dict[str, str]]) -> list[str]:
+    """Return what a release with several sensitive columns in a row rests on."""
+    many = sum(column["role"] == "sensitive" for column in columns)
+    if many < 2:
+        return []
+    words = (
+        f"Nobody knows a sensitive value of whom they look for: each of the {many} sensitive columns is protected by "
+        "itself, and whoever knows one may find the row by it and read the others."
+    )
+    return [words]
 
 
 def manifest_path(table: str | Path) -> Path:

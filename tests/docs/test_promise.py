@@ -54,7 +54,7 @@ def test_what_is_allowed(kind, tmp_path):
 
 
 def test_grades(tmp_path):
-    for number, (settings, grade) in enumerate(rows(PARTS["Two grades"])[1:]):
+    for number, (settings, grade) in enumerate(rows(PARTS["Three grades"])[1:]):
         kind = settings.split("`")[1]
         more = [part for part in settings.split("`")[2:] if "=" in part]
         more += ["domain = [...]"] if kind == "tau-safety" and more else []

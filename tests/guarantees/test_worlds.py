@@ -225,7 +225,7 @@ def test_what_cannot_work_is_refused_before_data():
 def test_promises():
     assert PossibleWorlds(4).bound == 0.25
     assert PossibleWorlds(4, placement="greedy").bound is None
-    grades = {"counted": {}, "blind": {"blind": True}, "none": {"placement": "greedy"}}
+    grades = {"worlds": {}, "blind": {"blind": True}, "none": {"placement": "greedy"}}
     claims = set()
     for grade, options in grades.items():
         guarantee, claim, _ = PossibleWorlds(4, **options).promise()

@@ -25,7 +25,8 @@ SECOND = ["u", "w", "u", "v", "w"]
 def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False, cut=None):
     """Return the strongest belief of any output, over all the tables that deal these values to these persons.
 
-    The dice fall twice: for the worlds, and for the releases, which see nothing but worlds and quasi values.
+    The dice fall twice: for the worlds, and for the releases, which see nothing but worlds and quasi values. A table
+    for which ``cut`` has no buckets is not one that may be.
     """
     n = len(values)
     frame = pl.DataFrame({"one": [f"{i}" for i in range(n)], "two": SECOND[:n], "value": list(values)})
@@ -58,6 +59,8 @@ def beliefs(values, l, releases, monkeypatch, *, greedy=False, project=False, cu
         here = codes_of(frame.with_columns(value=pl.Series(table)), ["one", "two"])
         # The buckets of a table do not depend on dice.
         buckets = None if greedy else cut(here, told, l)
+        if buckets is None and not greedy:
+            continue
         monkeypatch.setattr(drawing, "blind_buckets", lambda *_, b=buckets: b)
         monkeypatch.setattr(drawing, "diverse_buckets", lambda *_: np.zeros(n, np.int64))  # the source's may be one
 
@@ -113,3 +116,53 @@ def test_the_smallest_size_that_works_would_tell(monkeypatch):
         raise AssertionError("the table itself is diverse")
 
     assert beliefs("aabbc", 2, ONE, monkeypatch, cut=smallest) == 1
+
+
+# The grade *worlds*: the buckets are given, whatever made them, and every table that is diverse in them counts.
+
+
+def given_buckets(*labels):
+    """Take these buckets for every table; one that is not diverse in them is not among those that may be."""
+
+    def cut(codes, values, l):
+        return np.array(labels) if is_diverse(np.array(labels), values, l) else None
+
+    return cut
+
+
+@pytest.mark.parametrize(
+    ("values", "l", "labels"),
+    [("abab", 2, (0, 0, 1, 1)), ("abcd", 2, (0, 0, 1, 1)), ("aabbc", 2, (0, 0, 1, 1, 1)), ("abcd", 2, (0, 1, 1, 0))],
+)
+@pytest.mark.parametrize("releases", [ONE, TWO], ids=["one release", "two releases"])
+def test_given_the_buckets_the_exact_posterior_is_one_in_l(values, l, labels, releases, monkeypatch):
+    assert beliefs(values, l, releases, monkeypatch, cut=given_buckets(*labels)) == Fraction(1, l)
+
+
+def test_the_share_of_all_tables_that_agree_is_another_number_and_larger():
+    # The source's example 4.2, of l = 2 worlds: all tables that agree counted alike, which no grade promises here.
+    first = {"rt": "abe", "r": "ab", "s": "cd"}
+    second = {"xz": "ade", "y": "bc", "x": "ad"}
+    rows = [
+        [(first["rt"], 1), (first["r"], 2), (first["s"], 3), (first["s"], 2), (first["rt"], 3)],
+        [(second["xz"], 1), (second["y"], 2), (second["y"], 3), (second["x"], 2), (second["xz"], 3)],
+    ]
+
+    def agrees(table, release):
+        return any(
+            all(person in box and table[person] == value for person, (box, value) in zip(order, release, strict=True))
+            for order in permutations("abcde")
+        )
+
+    tables = {tuple(values) for values in permutations((1, 2, 3, 2, 3))}
+    left = [t for t in tables if all(agrees(dict(zip("abcde", t, strict=True)), release) for release in rows)]
+    assert (len(left), sum(table[1] == 2 for table in left)) == (3, 2)
+
+
+def test_who_asks_why_the_buckets_are_as_they_are_may_be_certain(monkeypatch):
+    # Two buckets where the values allow it, else one: tables of one set of worlds are cut differently.
+    def by_value(codes, values, l):
+        halves = np.arange(codes.n) * 2 // codes.n
+        return halves if is_diverse(halves, values, l) else np.zeros(codes.n, np.int64)
+
+    assert beliefs("aabbc", 2, ONE, monkeypatch, cut=by_value) > Fraction(1, 2)

@@ -40,6 +40,7 @@ def audit(
     seed: int = 0,
     *,
     guarantee: Promising | None = None,
+    values_known: int = 1,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack a series of releases and say what can be found out about whom.
@@ -47,7 +48,10 @@ def audit(
     ``releases``: in the order of publication; releases, files or frames, by any tool. ``population``: who could be in
     them, with quasi values; one table, or a list with one for each release. ``truth``: the snapshots, one for each
     release; without a population they also say who is in which release, with what quasi values. ``known``: what the
-    adversary knows (``nothing``, ``presence``, ``events``, ``ids``), by default what the guarantee is against.
+    adversary knows (``nothing``, ``presence``, ``events``, ``ids``, ``values``), by default what the guarantee is
+    against. With ``values`` they know who is there, and of whomever they look for the true values of any
+    ``values_known`` sensitive columns, the worst choice for each person; the others are attacked, and no promise of the
+    series is about that.
     ``placements``: one table for each release with the columns row and id. ``threshold``: the belief that is too
     much, besides what the series itself promises. ``attacks``: names, by default all. ``guarantee``: what releases are
     judged by that promise nothing themselves (those of other tools): a guarantee, or a model for each release alone.
@@ -62,7 +66,9 @@ def audit(
     columns = schema.sensitive or ("",)
     results = []
     for column in columns:
-        evidence = gather(read, schema, *known_to, column=column or None, guarantee=guarantee)
+        evidence = gather(
+            read, schema, *known_to, column=column or None, guarantee=guarantee, values_known=values_known
+        )
         read = [view.release for view in evidence.views]
         several = "" if len(columns) == 1 else f" on {column}"
         findings = made(evidence, chosen, seed, stage=lambda name, more=several: stage(name + more))  # type: ignore[misc]
@@ -76,7 +82,13 @@ def audit(
         wrong = found.certain.filter(pl.col("right").eq_missing(False) & (pl.col("attack") != "plain"))
         check_certain(wrong.height)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - chosen.keys()), "it was not asked for")
-    return replace(found, not_run={**found.not_run, **rest})
+    found = replace(found, not_run={**found.not_run, **rest})
+    return found if found.known != "values" else replace(found, sentence=f"{_who(values_known)} {found.sentence}")
+
+
+def _who(many: int) -> str:
+    some = "one other sensitive value" if many == 1 else f"{many} other sensitive values"
+    return f"To somebody who knows {some} of their target:"
 
 
 def _chosen(attacks: Sequence[str] | str | None) -> dict[str, Attack]:

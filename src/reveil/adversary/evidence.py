@@ -16,7 +16,8 @@ import polars as pl
 from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
-from reveil.adversary.promises import against, read_promises
+from reveil.adversary.known_values import Known, check_known, other_values
+from reveil.adversary.promises import Promises, against, read_promises
 from reveil.adversary.spellings import in_one_spelling
 from reveil.alike import folded
 from reveil.errors import ConfigError, DataError
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     ChangeArray = npt.NDArray[np.int8]
 
-KNOWN = ("nothing", "presence", "events", "ids")
+KNOWN = ("nothing", "presence", "events", "ids", "values")
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ class View:
     present may be in each group. ``truth`` is the value code of each, -1 where it is not known.
 
     ``row_groups`` and ``row_codes`` are those of the published rows; a release in two tables has no value in a row.
-    ``row_ids``: with placements, the record in each row, null where nobody says.
+    ``row_ids``: with placements, the record in each row, null where nobody says. ``value_codes`` are the values as the
+    release tells them, row by row of the table that has them, -1 for a suppressed one.
     """
 
     number: int
@@ -80,6 +82,7 @@ class View:
     all_published: bool
     limits: tuple[Limit, ...] = ()  # what is promised of this release by itself
     told: pl.Series | None = field(default=None, repr=False)  # the sensitive column of its snapshot
+    value_codes: CodeArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int32))
 
     @property
     def n_groups(self) -> int:
@@ -138,7 +141,8 @@ class Evidence:
 
     ``values`` are the sensitive values as texts, null being a value. ``known`` is what they know of people:
     ``nothing`` (who could be in the tables), ``presence`` (who is in which), ``events`` (also whether a value changed),
-    ``ids`` (also which rows are the same record). ``changed[t]`` has a number for each person present in view t: 0 the
+    ``ids`` (also which rows are the same record); ``values`` (who is in which, and other sensitive values of whomever
+    they look for, which ``others`` has). ``changed[t]`` has a number for each person present in view t: 0 the
     value is that of their last attendance before, 1 it is another, -1 that is unknown or they were never there.
     ``limits`` are what the series promises of all releases together, and ``bound`` the belief that nobody's value may
     exceed by these, None where no number is promised.
@@ -152,6 +156,7 @@ class Evidence:
     bound: float | None
     column: str = ""
     schema: Schema | None = field(default=None, repr=False)
+    others: Known | None = field(default=None, repr=False)
     restless: frozenset[str] = frozenset()  # plain columns in which somebody changed, where the snapshots are given
     limits: tuple[Limit, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be read, and how it was taken
@@ -183,14 +188,16 @@ def gather(
     *,
     column: str | None = None,
     guarantee: Promising | None = None,
+    values_known: int = 1,
 ) -> Evidence:
     """Gather what an adversary has.
 
     ``releases`` are in the order of publication, releases or paths or frames of any tool; ``truth`` and ``placements``
     have one table for each. ``population`` is one table for all releases or a list with one for each. ``column`` is
-    the sensitive column that is attacked, the first by default. Without ``known`` the adversary is the one that the
-    series' guarantee is against, as far as the tables given tell what that one knows. ``guarantee`` is what releases
-    promise that say nothing themselves.
+    the sensitive column that is attacked, the first by default, and ``values_known`` with known="values" how many of
+    the others are known of a target. Without ``known`` the adversary is the one that the series' guarantee is against,
+    as far as the tables given tell what that one knows. ``guarantee`` is what releases promise that say nothing
+    themselves.
     """
     if not releases:
         raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
@@ -213,6 +220,8 @@ def gather(
     values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
     promises = read_promises([release.manifest["guarantee"] for release in read], guarantee)
+    if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
+        promises = Promises((), tuple(() for _ in read))
     tables = people.present(known)
     foreign = [number for number, release in enumerate(read) if is_foreign(release)]
     labels = unread([read[number] for number in foreign], [tables[number].attributes for number in foreign])
@@ -231,6 +240,10 @@ def gather(
         )
     )
     changed = _changes(views, len(persons), known)
+    others = None
+    if known == "values":
+        check_known(schema, values_known)
+        others = other_values(read, people, [own.ids for own in people.present(known)], schema, column, values_known)
     return Evidence(
         views,
         persons,
@@ -240,6 +253,7 @@ def gather(
         promises.bound,
         column,
         schema,
+        others,
         people.restless,
         promises.series,
         (*labels.values(), *(note for number in foreign if (note := _nowhere(views[number])) is not None)),
@@ -321,9 +335,10 @@ def _known(
         return "events" if people.truth and "events" in meant else "presence"
     if known not in KNOWN:
         raise ConfigError(f"known must be one of {', '.join(KNOWN)}, not {known!r}")
-    if known == "events" and not people.truth:
+    if known in ("events", "values") and not people.truth:
+        what = "whether a value changed" if known == "events" else "what somebody has in other columns"
         raise ConfigError(
-            "whether a value changed cannot be known without the snapshots",
+            f"{what} cannot be known without the snapshots",
             hint="Give them as truth, in the order of the releases, or ask for known = presence.",
         )
     if known == "ids" and not placements:
@@ -427,6 +442,7 @@ def _view(
         dict(release.manifest["guarantee"]),
         everybody,
         told=None if (own_values := people.values[number]) is None else own_values[column],
+        value_codes=codes,
     )
 
 

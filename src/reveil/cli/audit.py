@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reveil.cli.console import Console, config_option, json_option, quiet_option, write_json
+from reveil.errors import InputError
 
 if TYPE_CHECKING:
     from reveil.adversary import Audit
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 LINES = 20
 NAMES = (
     "absence, correspondence, difference, homogeneity, intersection, linkage, minimality, plain, sequential, serial, "
-    "similarity, skewness, tau"
+    "similarity, skewness, tau, values"
 )
 SEVERAL = ("--truth", "--placements", "--population", "--releases")
 
@@ -55,8 +56,14 @@ def spelled_out(args: list[str]) -> list[str]:
 @click.option("--truth", multiple=True, type=click.Path(), metavar="SNAPSHOT...", help="The snapshots, in order.")
 @click.option(
     "--known",
-    type=click.Choice(["nothing", "presence", "events", "ids"]),
+    type=click.Choice(["nothing", "presence", "events", "ids", "values"]),
     help="What the adversary knows; default: what the guarantee is against.",
+)
+@click.option(
+    "--values-known",
+    type=click.IntRange(min=1),
+    metavar="J",
+    help="With --known values: how many sensitive values of a person are known; 1 by default.",
 )
 @click.option(
     "--attack",
@@ -77,6 +84,7 @@ def command(
     population: tuple[str, ...],
     truth: tuple[str, ...],
     known: str | None,
+    values_known: int | None,
     attacks: tuple[str, ...],
     threshold: float | None,
     placements: tuple[str, ...],
@@ -92,6 +100,8 @@ def command(
     values: it is for the owner's eyes. Exit code 1: the bound of the series or the threshold is broken.
     """
     console = Console(quiet=quiet)
+    if values_known is not None and known != "values":
+        raise InputError("--values-known needs --known values", hint="Add it, or take --values-known out.")
     with console.progress():
         console.stage("starting")
         from reveil.adversary import audit
@@ -110,6 +120,7 @@ def command(
             list(attacks) or None,
             seed,
             guarantee=config.guarantee,  # what it promises holds for files without a manifest, too
+            values_known=values_known or 1,
             stage=console.stage,
         )
     if json_path != "-":
@@ -159,6 +170,8 @@ def verdict(found: Audit) -> str:
         wrong.insert(
             0, f"{invalid:,} sets of people that the releases tell apart are smaller or more uniform than promised"
         )
+    if bound is None and found.known == "values":
+        return f"no guarantee is about somebody who knows sensitive values, and no --threshold given {beside}"
     if found.summary["above"]["bound"]:
         wrong.append(f"{found.summary['above']['bound']:,} persons above {bound:.4g} {beside}")
     if wrong:

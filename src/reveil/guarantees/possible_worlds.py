@@ -56,9 +56,11 @@ _BEFOREHAND = (
     "smaller l that was taken because a larger one was refused, or a batch that had to wait, tells something."
 )
 _BUCKETS = (
-    "Nobody runs the program on every table that may be: the boundaries of the buckets follow the values, and tell "
-    "such a person more, up to certainty (blind = true prevents that)."
+    "The buckets, the sets of people whose values change places among them, count as settled beforehand: nobody asks "
+    "why they are as they are. Their boundaries follow the values, and tell whoever does more, up to certainty "
+    "(blind = true prevents that)."
 )
+_EARLIER = ("counted", ", up to what the boundaries of the buckets tell.")  # the same promise, as it was worded before
 
 
 @dataclass(frozen=True)
@@ -81,9 +83,11 @@ class PossibleWorlds(Guarantee):
 
     Guarantee: over all the releases together, whoever knows all quasi values, all the releases and this code believes
     no link between a person and a sensitive value with more than 1/l. Proof: :mod:`reveil.worlds.drawing`. By default
-    up to what the boundaries of the buckets tell, which follow the values; with ``blind`` exactly, for they follow
-    quasi values alone. It is *not* true that at most 1/l of all the worlds that agree with the releases have a link:
-    other worlds than the l may agree, too, and two of three may say the same. Whoever counts them all counts worlds
+    in the grade *worlds*: given the buckets, which follow the values. Every way to deal the values of each bucket to
+    its persons is equally likely beforehand, and each is as likely afterwards as this code, run on it with these
+    buckets, is to publish what was published. With ``blind`` the buckets follow quasi values alone, and the bound
+    needs no such word. It is *not* true that at most 1/l of all the worlds that agree with the releases have a link:
+    other worlds than the l may agree, too, and seven of eight may say the same. Whoever counts them all counts worlds
     that the algorithm does not hold equally likely.
 
     ``placement="greedy"`` is the source's algorithm, for comparison: the truth is always the same one of the l worlds,
@@ -166,7 +170,7 @@ class PossibleWorlds(Guarantee):
 
     def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
         """Return the guarantee as a manifest states it, the claim, and what it assumes."""
-        grade = "none" if self.placement == "greedy" else "blind" if self.blind else "counted"
+        grade = "none" if self.placement == "greedy" else "blind" if self.blind else "worlds"
         guarantee = {"kind": self.kind, "grade": grade, **self.settings()}
         together = "Over all the releases of this series together"
         if self.placement == "greedy":
@@ -176,7 +180,7 @@ class PossibleWorlds(Guarantee):
             )
             return guarantee, claim, (_KNOWS, _STAYS)
         claim = f"{together}, nobody's sensitive value is told with more than 1/{self.l}"
-        claim += "." if self.blind else ", up to what the boundaries of the buckets tell."
+        claim += "." if self.blind else ", given the buckets in which values change places."
         how = (
             "Beforehand, every way to deal the values of neighbours to them, each with its plain columns, is equally "
             "likely; the adversary may know the program and everything but the dice."
@@ -186,6 +190,8 @@ class PossibleWorlds(Guarantee):
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
+        if guarantee["grade"] == "worlds" and manifest["guarantee"].get("grade") == _EARLIER[0]:
+            guarantee["grade"], claim = _EARLIER[0], claim.partition(", given the buckets")[0] + _EARLIER[1]
         fixed = {key: own for key, own in guarantee.items() if not self.may_change(key, None, None)}
         if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != own for key, own in fixed.items()):
             raise other_promise()

@@ -23,6 +23,7 @@ from reveil.measures.entropy import Entropy
 from reveil.measures.privacy_loss import PrivacyLoss
 from reveil.measures.query_error import QueryError
 from reveil.models.any_group import AnyGroup
+from reveil.reporting.known_values import knowing
 from reveil.reporting.over_time import comparing, risk, trend
 from reveil.reporting.words import GRADES, plain_limits, plain_words, sections
 from reveil.series.agreement import described
@@ -51,6 +52,7 @@ def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[st
         releases.append(_release(held, about.schema, notes))
     measured = {
         "risk": risk(about, notes, stage=stage),
+        "knowing": knowing(about, stage=stage),
         "trend": trend(about, notes, QUERIES, stage=stage),
         "comparing": comparing(about, stage=stage),
     }

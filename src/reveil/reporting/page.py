@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from reveil import charts
-from reveil.reporting import chapters
+from reveil.reporting import chapters, known_values
 from reveil.reporting.document import document
 from reveil.reporting.marks import Column, Marks, figure, folded, listed, paragraph, terms
 from reveil.reporting.words import SECTIONS
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 def render(content: dict[str, Any]) -> str:
     """Draw a report."""
     marks = Marks(content)
-    measured = (chapters.risk, chapters.groups, chapters.utility, chapters.comparing, chapters.extras)
+    measured = (
+        chapters.risk,
+        known_values.chapter,
+        chapters.groups,
+        chapters.utility,
+        chapters.comparing,
+        chapters.extras,
+    )
     makers = (_glance, _releases, _promise, *measured, chapters.budget, chapters.auto, _settings)
     parts = [part for maker in makers if (part := maker(marks)) is not None]
     name = content["series"]["name"] or "A series"

@@ -95,6 +95,8 @@ GRADES = {
     "blind": "Blind: the bound holds even against somebody who knows the program and everything but the dice.",
     "counted": "Counted: every table that fits the releases is taken as equally likely; somebody who asks why the "
     "program made these very groups may know more.",
+    "worlds": "Worlds: the bound holds against somebody who knows the program and everything but the dice, and takes "
+    "the buckets, in which values change places, as given; somebody who asks why they are as they are may know more.",
     "none": "No grade: nothing is bounded.",
 }
 _TOGETHER = "Somebody may keep every file of this series and compare them line by line."

@@ -35,7 +35,7 @@ class Serial(Attack):
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return, for each person, the value with the largest chance ever to have been theirs."""
         size, domain = len(evidence.persons), max(len(evidence.values), 1)
-        independent = evidence.known in ("nothing", "presence")
+        independent = evidence.known in ("nothing", "presence", "values")
         exact, mask = np.full(size, independent), np.zeros(size, np.int64)
         marks = rng.integers(1, 2**62, size)
         told = []
