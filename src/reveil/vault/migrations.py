@@ -53,7 +53,11 @@ FIRST = Migration(
 SECOND = Migration(
     2, ("CREATE TABLE ledgers (name TEXT, personal BOOLEAN, outlives BOOLEAN, coded TEXT, by_attribute BOOLEAN)",)
 )
-MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND)
+# Every change of state is an entry of a chain, whose end is kept outside the vault as well (see anchor.py).
+CHAIN = Migration(
+    3, ("CREATE TABLE chain (entry INTEGER, act TEXT, release INTEGER, about TEXT, nonce TEXT, digest TEXT)",)
+)
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, CHAIN)
 
 
 def current(connection: duckdb.DuckDBPyConnection) -> int | None:

@@ -17,7 +17,9 @@ NEXT_PERSON, NEXT_SIGNATURE = "next_person", "next_signature"
 SIGNED = "signed"
 DECLARED = "declared"  # the caller's: codes of the signed attribute that an erasure leaves alone
 ERASING = "erasing"
-OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING})
+SALT = "key_salt"  # of a passphrase; vaults of before have none, and their passphrases are digested as they were then
+ANCHORED = "anchored"  # there was an anchor before this change
+OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING, SALT, ANCHORED})
 
 
 def get(connection: Connection, name: str) -> Any | None:
