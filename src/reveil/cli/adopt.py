@@ -24,6 +24,9 @@ def command(snapshot: str, release: str, config_path: str, quiet: bool) -> None:
 
         console.announce_compilation()
         console.stage("recognising")
-        found = Series.load(config_path).adopt(snapshot, release)
+        series = Series.load(config_path)
+        found = series.adopt(snapshot, release)
     for line in found.sentences():
         console.say(line)
+    for note in series.notes:
+        console.say(f"note: {note}")

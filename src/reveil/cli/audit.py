@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reveil.cli.console import Console, config_option, json_option, quiet_option, write_json
+from reveil.cli.console import Console, config_option, json_option, json_target, quiet_option, write_json
 
 if TYPE_CHECKING:
     from reveil.adversary import Audit
@@ -99,6 +99,7 @@ def command(
 
         console.announce_compilation()
         config = load_config(config_path)
+        kept = json_target(json_path, *release_paths, *population, *truth, *placements, config=config)
         # What the config promises holds for files without a manifest, too.
         bounds = [bound for bound in (config.guarantee.bound, threshold) if bound is not None]
         if known is None and config.guarantee.remembers and truth and not placements:
@@ -118,7 +119,7 @@ def command(
     if json_path != "-":
         click.echo(table(found))
     if json_path is not None:
-        write_json(found.to_json(everybody=everybody), json_path)
+        write_json(found.to_json(everybody=everybody), json_path, kept)
     if json_path != "-" and found.persons.height > LINES - 1:
         console.say(f"{LINES - 1} of {found.persons.height:,} persons shown; --json F --all lists everybody")
     console.say(found.sentence)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,8 @@ class Anchor:
             if content.pop("format") != FORMAT or given != _check(content):
                 raise ValueError
             anchor = cls(**{**content, "releases": tuple(content["releases"])})
+            if not re.fullmatch(r"[0-9a-f]{16}", anchor.series) or not isinstance(anchor.entry, int):
+                raise ValueError
         except FileNotFoundError:
             return None
         except OSError:

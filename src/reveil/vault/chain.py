@@ -37,9 +37,7 @@ def append(connection: Connection, key: Key, act: str, release: int, about: str 
     entry, before = end(connection)
     nonce = secrets.token_hex(8)
     digest = _digest(key, before, entry + 1, act, release, about, nonce)
-    connection.execute(
-        "INSERT INTO chain VALUES (?, ?, ?, ?, ?, ?)", [entry + 1, act, release, about, nonce, digest]
-    )
+    connection.execute("INSERT INTO chain VALUES (?, ?, ?, ?, ?, ?)", [entry + 1, act, release, about, nonce, digest])
 
 
 def end(connection: Connection) -> tuple[int, str]:

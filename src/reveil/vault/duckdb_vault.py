@@ -21,7 +21,7 @@ import polars as pl
 
 from reveil.errors import BusyError, RefusedError, VaultError
 from reveil.vault import chain, ledgers, settings
-from reveil.vault.anchor import Anchor, Standing, compare
+from reveil.vault.anchored import Anchored
 from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, columns, integers, lent, one, texts, translated
 from reveil.vault.erasure import delete_person, rewrite
 from reveil.vault.keys import LOST, SALT, Key
@@ -46,17 +46,11 @@ _DOOR = threading.RLock()
 _OPEN: weakref.WeakSet[DuckDBVault] = weakref.WeakSet()
 
 
-class DuckDBVault:
+class DuckDBVault(Anchored):
     """The vault of one series. A context manager; see :class:`~reveil.vault.protocol.Vault` for its methods."""
-
-    folder: Path
-    key: Key
-    series_id: str
 
     def __init__(self, folder: Path, connection: Connection) -> None:
         self.folder = folder
-        self.anchor: Path | None = None
-        self._anchoring = False
         self._connection: Connection | None = connection
 
     @classmethod
@@ -84,7 +78,9 @@ class DuckDBVault:
         migrate(self._con)
         check = settings.get(self._con, settings.CHECK)
         # Tables without a key are a vault that was killed while it was made: nothing was told yet.
-        salt = secrets.token_bytes(SALT) if check is None else bytes.fromhex(settings.get(self._con, settings.SALT) or "")
+        salt = (
+            secrets.token_bytes(SALT) if check is None else bytes.fromhex(settings.get(self._con, settings.SALT) or "")
+        )
         self.key = Key.load_or_make(self.folder, salt) if check is None else Key.load(self.folder, salt or None)
         if check is None:
             with self._transaction():
@@ -128,61 +124,6 @@ class DuckDBVault:
                 with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
                     connection.execute("ROLLBACK")
                 raise
-
-    @contextmanager
-    def _change(self) -> Iterator[Connection]:
-        """Change the state: in one transaction, folded into the file at once, and then the anchor follows."""
-        with self._transaction() as connection:
-            if self._anchoring and self.anchor is not None and self.anchor.exists():
-                settings.put(connection, settings.ANCHORED, value=True)
-            yield connection
-        self._settle()
-
-    def _settle(self) -> None:
-        with private(self.folder), translated(self.folder), suppress(duckdb.TransactionException):
-            # A damaged log is cut off in silence when it is read; blocks of the file have checksums. Where another
-            # thread is writing, its own end will fold this in.
-            self._con.execute("CHECKPOINT")
-        if self._anchoring:
-            self._drop_anchor()
-
-    def _drop_anchor(self) -> None:
-        if self.anchor is None:
-            return
-        with translated(self.folder):
-            entry, digest = chain.end(self._con)
-            erasures = chain.erasures(self._con)
-        marks = tuple(chain.mark_of(row) for row in self.releases())
-        Anchor(self.series_id, entry, digest, marks, erasures).write(self.anchor)
-
-    def standing(self) -> Standing:
-        """Return how this vault stands to its anchor."""
-        anchor = None if self.anchor is None else Anchor.read(self.anchor)
-        with translated(self.folder):
-            digest = None if anchor is None else chain.at(self._con, anchor.entry)
-            erasures = chain.erasures(self._con)
-        return compare(anchor, self.series_id, digest, [chain.mark_of(row) for row in self.releases()], erasures)
-
-    def was_anchored(self) -> bool:
-        """Return whether there was an anchor when something was changed before."""
-        return bool(self.setting(settings.ANCHORED))
-
-    def follow(self) -> None:
-        """Let the anchor follow from now on, and bring it here where the vault is ahead of it.
-
-        For a vault that contains its anchor, or has none. One that knows the same by another way says so in its chain.
-        """
-        standing = self.standing()
-        if standing.behind:
-            raise ValueError("this vault is behind its anchor")
-        if standing.joins and standing.anchor is not None:
-            with self._transaction() as connection:
-                chain.append(connection, self.key, chain.JOINED, self.head(), standing.anchor.digest)
-            self._settle()
-        self._anchoring = True
-        ahead = standing.anchor is None or standing.anchor.entry != chain.end(self._con)[0]
-        if self.head() and (ahead or standing.joins):
-            self._drop_anchor()
 
     def setting(self, name: str) -> Any | None:
         """Return a setting, or None if there is none of this name."""
