@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Guarantee
 
 SECTIONS = ("series", "columns", "guarantee", "method")
-SERIES_KEYS = ("name", "vault", "seed", "archive", "null_values")
+SERIES_KEYS = ("name", "vault", "anchor", "seed", "archive", "null_values")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,12 @@ class Config:
     files: tuple[Path, ...]  # the config and what it names: never to be written over
     vault: Path | None = None
     archive: bool = True
+    anchor: Path | None = None
+
+    @property
+    def anchor_path(self) -> Path:
+        """Where the anchor of the vault lies: as declared, or beside the config by the name of the vault."""
+        return self.anchor or self.path.parent / f"{self.vault_path.name.removesuffix('.vault')}.anchor"
 
     @property
     def vault_path(self) -> Path:
@@ -65,6 +71,7 @@ def load_config(path: str | Path) -> Config:
             (path, *_hierarchy_files(table, path.parent), *_guarantee_files(table, path.parent)),
             _vault(series, path.parent),
             _flag(series, "archive", default=True),
+            None if (anchor := _text(series, "anchor")) is None else path.parent / anchor,
         )
     except ConfigError as error:
         raise placed(error, path) from None

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 FORMAT = 1
+MANIFEST = ".manifest.json"
+LARGEST = 1 << 26  # bytes of a manifest that is looked at in passing
 
 
 @cache
@@ -83,12 +85,23 @@ def _several(columns: list[dict[str, str]]) -> list[str]:
 
 def manifest_path(table: str | Path) -> Path:
     """Return where the manifest of a table lies."""
-    return Path(table).with_suffix(".manifest.json")
+    return Path(table).with_suffix(MANIFEST)
 
 
 def manifest_bytes(manifest: Mapping[str, Any]) -> bytes:
     """Return a manifest as it is written."""
     return (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def manifest_at(path: Path) -> dict[str, Any] | None:
+    """Return what a file says if it looks like a manifest of Reveil's; None for anything else."""
+    try:
+        if path.stat().st_size > LARGEST:
+            return None
+        manifest = read_json(path)
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and "reveil" in manifest and "release" in manifest else None
 
 
 def read_manifest(table: str | Path) -> dict[str, Any]:

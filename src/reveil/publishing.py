@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from reveil.config import Config, placed
 from reveil.dice import generator
 from reveil.errors import ConfigError
-from reveil.files import output_path, spare
+from reveil.files import Kept, not_of_another, output_path, release_target
 from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
 from reveil.guarantees.static import prepare_static
 from reveil.models.base import Model
 from reveil.release import Release
 from reveil.respelling import check_spellings, respelled
+from reveil.schema import Role
 from reveil.series import Published, Series
 from reveil.series.lines import noted
 from reveil.series.published import Stage, silent
@@ -25,7 +26,7 @@ from reveil.snapshot import read_snapshot
 from reveil.verification import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from reveil.schema import Schema
 
@@ -64,23 +65,29 @@ def publish_file(
     where: str | None = None,
     dry_run: bool = False,
     again: bool = False,
+    new_series: bool = False,
     stage: Stage = silent,
+    done: Callable[[], None] = lambda: None,
 ) -> Published:
     """Publish a file as the config says: prepare, write, verify from the written bytes, put in place.
 
     With ``dry_run`` all is done but the last step: what would be published is written to a temporary folder, verified
-    and thrown away. A config with a vault, or a guarantee that needs one, publishes the next release of its series.
+    and thrown away. A config with a vault, or a guarantee that needs one, publishes the next release of its series;
+    ``new_series`` lets it begin although releases of that name are there. ``done`` is called once it is out.
     """
     if config.in_series:
         series = Series.of(config)
-        return series.publish_to(out, data, columns, where, dry_run=dry_run, again=again, stage=stage)
-    if columns is not None or where is not None or again:
+        return series.publish_to(
+            out, data, columns, where, dry_run=dry_run, again=again, new_series=new_series, stage=stage, done=done
+        )
+    if columns is not None or where is not None or again or new_series:
         raise ConfigError(
-            "columns, where and again belong to a series",
+            "columns, where, again and new-series belong to a series",
             hint='Declare a vault: vault = "reveil.vault" under [series].',
         )
     target = output_path(out)
-    spare(target, [Path(data), *config.files])
+    release_target(target, Kept((Path(data), *config.files), columns=config.schema.names(Role.PERSON, Role.IDENTIFIER)))
+    not_of_another(target, {"series": config.name, "release": 1})
     try:
         config.guarantee.check(config.schema, config.method)
     except ConfigError as error:
@@ -99,7 +106,7 @@ def publish_file(
         with tempfile.TemporaryDirectory() as folder:
             prepared.release.write_checked(Path(folder) / target.name, check)
     else:
-        prepared.release.write_checked(target, check)
+        prepared.release.write_checked(target, check, done)
     return Published(prepared.release, "published", note=noted(*warnings(snapshot)))
 
 

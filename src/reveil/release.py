@@ -17,7 +17,16 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.errors import FileError, InputError, VerificationError
-from reveil.files import batch_path, draft_folder, output_path, put_in_place, read_table, tables_of, write_table
+from reveil.files import (
+    batch_path,
+    draft_folder,
+    not_of_another,
+    output_path,
+    put_in_place,
+    read_table,
+    tables_of,
+    write_table,
+)
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import Form, from_text, quoted, to_text
 from reveil.snapshot import to_native
@@ -159,17 +168,23 @@ class Release:
         """
         return self.write_checked(path, lambda _: None)
 
-    def write_checked(self, path: str | Path, check: Callable[[Release], None]) -> Path:
-        """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place."""
+    def write_checked(
+        self, path: str | Path, check: Callable[[Release], None], done: Callable[[], None] = lambda: None
+    ) -> Path:
+        """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place.
+
+        Another release is not written over. ``done`` is called as soon as everything is in place.
+        """
         target = output_path(path)
+        not_of_another(target, self.manifest)
         try:
-            return self._write_checked(target, check)
+            return self._write_checked(target, check, done)
         except OSError:
             raise FileError(
                 "this release cannot be written here", file=target, hint="Check permissions and free space."
             ) from None
 
-    def _write_checked(self, target: Path, check: Callable[[Release], None]) -> Path:
+    def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Path:
         leftover = [] if self.batch is not None else _second_table(target)
         with draft_folder(target) as folder:
             draft = folder / target.name
@@ -186,7 +201,7 @@ class Release:
                 raise VerificationError("what was written does not read back as it was", file=target)
             check(written)
             # The manifest comes last: a table without a matching manifest is not a release.
-            put_in_place([*tables, manifest_path(draft)], target.parent, leftover)
+            put_in_place([*tables, manifest_path(draft)], target.parent, leftover, done)
         return target
 
     @classmethod

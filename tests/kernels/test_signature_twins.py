@@ -4,12 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from reveil.kernels import near, sha256, split
+from reveil.kernels import near, split
 from reveil.kernels.plain import near as plain_near
-from reveil.kernels.plain import sha256 as plain_sha256
 from reveil.kernels.plain import split as plain_split
 
 
@@ -115,22 +112,6 @@ def test_splitting_a_bucket(seed):
     before = cells.reshape(groups, slots).tolist()
     split.swap(cells, np.zeros(1, np.int64), *whole, points)
     assert cells.reshape(groups, slots).tolist() == plain_split.swap(before, points)
-
-
-@given(st.lists(st.binary(max_size=200), max_size=12), st.binary(min_size=32, max_size=32))
-@settings(deadline=None)
-def test_hmac(messages, key):
-    states = []
-    for pad in (0x36, 0x5C):
-        state, words = sha256.START.copy(), np.zeros(64, np.uint32)
-        words[:16] = np.frombuffer(bytes(byte ^ pad for byte in key.ljust(64, b"\0")), ">u4")
-        sha256.compress(state, words, sha256.ROUNDS)
-        states.append(state)
-    starts = np.cumsum([0, *map(len, messages)]).astype(np.int64)
-    content = np.frombuffer(b"".join(messages), np.uint8)
-    out = np.empty((len(messages), 2), np.uint64)
-    sha256.hmac(*states, content, starts, 0, len(messages), sha256.ROUNDS, out)
-    assert [tuple(map(int, row)) for row in out] == [plain_sha256.hmac(key, message) for message in messages]
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -255,6 +255,8 @@ def test_nobody_else_can_read_it(tmp_path):
         with opened(tmp_path / "v") as vault:
             assert modes(vault.folder) == {True}
             publish(vault, FIRST, GROUPS)
+            assert not (vault.folder / "vault.duckdb.wal").exists(), "a change of state is folded in at once"
+            vault.settle("note", "while it is being written")
             assert (vault.folder / "vault.duckdb.wal").exists()
             assert modes(vault.folder) == {True}
             (vault.folder / "releases" / "1.csv").write_text("x")

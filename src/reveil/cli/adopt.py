@@ -29,6 +29,9 @@ def command(
 
         console.announce_compilation()
         console.stage("recognising")
-        found = Series.load(config_path).adopt(snapshot, release, columns, where)
+        series = Series.load(config_path)
+        found = series.adopt(snapshot, release, columns, where)
     for line in found.sentences():
         console.say(line)
+    for note in series.notes:
+        console.say(f"note: {note}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reveil.cli.console import Console, config_option, json_option, quiet_option, write_json
+from reveil.cli.console import Console, config_option, json_option, json_target, quiet_option, write_json
 from reveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def command(
 
         console.announce_compilation()
         config = load_config(config_path)
+        kept = json_target(json_path, *release_paths, *population, *truth, *placements, config=config)
         found = audit(
             list(release_paths),
             config.schema,
@@ -126,7 +127,7 @@ def command(
     if json_path != "-":
         click.echo(table(found))
     if json_path is not None:
-        write_json(found.to_json(everybody=everybody), json_path)
+        write_json(found.to_json(everybody=everybody), json_path, kept)
     if json_path != "-" and found.persons.height > LINES - 1:
         console.say(f"{LINES - 1} of {found.persons.height:,} persons shown; --json F --all lists everybody")
     for note in found.notes:

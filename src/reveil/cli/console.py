@@ -15,6 +15,9 @@ from reveil.cli import interrupts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reveil.config import Config
+    from reveil.files import Kept
+
 PATIENCE = 2.0  # seconds without a word
 
 
@@ -90,21 +93,36 @@ json_option = click.option(
 )
 
 
-def write_json(content: object, path: str) -> None:
-    """Write JSON to a file, or print it where the path is ``-``."""
-    import json
+def json_target(path: str | None, *read: str | None, config: Config | None = None) -> Kept:
+    """Return what JSON must not be written over: refused before any work is done, not after it."""
     from pathlib import Path
 
-    from reveil.errors import FileError
+    from reveil.files import Kept, file_target
+    from reveil.schema import Role
+
+    files, folders = [Path(one) for one in read if one is not None], []
+    columns: tuple[str, ...] = ()
+    if config is not None:
+        files += [*config.files, config.anchor_path]
+        folders.append(config.vault_path)
+        columns = config.schema.names(Role.PERSON, Role.IDENTIFIER)
+    kept = Kept(tuple(files), tuple(folders), columns)
+    if path is not None and path != "-":
+        file_target(path, kept)
+    return kept
+
+
+def write_json(content: object, path: str, kept: Kept) -> None:
+    """Write JSON to a file, or print it where the path is ``-``."""
+    import json
+
+    from reveil.files import write_file
 
     text = json.dumps(content, indent=2, ensure_ascii=False)
     if path == "-":
         click.echo(text)
         return
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError:
-        raise FileError("cannot write here", file=path, hint="Check the folder and its permissions.") from None
+    write_file(path, (text + "\n").encode(), kept)
 
 
 def names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> list[str] | None:

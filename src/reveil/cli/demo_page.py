@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reveil import charts
 from reveil.cli import demo_stories as stories
 from reveil.cli.demo_words import figures, price
+from reveil.files import Kept, write_file
 from reveil.reporting.document import document
 from reveil.reporting.marks import figure, folded, listed, paragraph
 
@@ -35,7 +36,7 @@ _MEANINGS = (
 
 def write_page(path: Path, told: Mapping[str, Outcome]) -> None:
     """Write the page."""
-    path.write_text(_page(told), encoding="utf-8")
+    write_file(path, _page(told).encode(), Kept())
 
 
 def _page(told: Mapping[str, Outcome]) -> str:

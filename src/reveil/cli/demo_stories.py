@@ -112,7 +112,7 @@ def tell(name: str, out: str) -> Outcome:
     """Publish a story's releases, attack them with all in hand, and measure the last one."""
     from reveil.adversary import audit
     from reveil.adversary.course import course
-    from reveil.cli.console import write_json
+    from reveil.cli.console import json_target, write_json
     from reveil.config import load_config
     from reveil.measures import measure
 
@@ -127,7 +127,7 @@ def tell(name: str, out: str) -> Outcome:
     else:
         found = audit(releases, config.schema, truth=truth, known=story.known)
         held = [(len(releases), found.summary["certain"])]
-    write_json(found.to_json(), str(folder / name / "audit.json"))
+    write_json(found.to_json(), str(folder / name / "audit.json"), json_target(None))
     last = releases[-1]
     text = last.text.head(SHOWN)
     manifests = [release.manifest for release in releases]
@@ -177,6 +177,7 @@ def _same_everywhere(vault: Path) -> Iterator[None]:
 def prepare(folder: Path) -> None:
     """Write the configs; refuse a folder that holds something else, and clear away an earlier demo."""
     from reveil.errors import FileError
+    from reveil.files import Kept, write_file
 
     settings = {folder / f"{story.name}.toml": story.config() for story in STORIES}
     try:
@@ -191,7 +192,8 @@ def prepare(folder: Path) -> None:
             if path.exists() and vault.exists():
                 shutil.rmtree(vault)  # made by an earlier demo, under the config that stands beside it
                 shutil.rmtree(releases, ignore_errors=True)
+                path.with_suffix(".anchor").unlink(missing_ok=True)
             releases.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_file(path, text.encode(), Kept(), config=True)
     except OSError:
         raise FileError("cannot write to this folder", file=folder, hint="Choose another with --out.") from None

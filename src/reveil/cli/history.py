@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from reveil.cli.console import Console, config_option, json_option, write_json
+from reveil.cli.console import Console, config_option, json_option, json_target, write_json
 
 _COLUMNS = {
     "release": "release",
@@ -45,16 +45,20 @@ _BUDGET = {
 def command(config_path: str, json_path: str | None, abandon: int | None, budget: bool, folder: str | None) -> None:
     """Show the releases of the series, from its vault.
 
-    With --check, the manifests in DIR are compared with the vault: a vault that was restored from an old backup does
-    not know all of them. Exit code 1 then.
+    With --check, the manifests in DIR and below are compared with the vault: a vault that was restored from an old
+    backup does not know all of them, and releases of another series of this name are named. Exit code 1 then, and if
+    the anchor of the vault knows of something that the vault does not.
 
     With --budget (kind = "global"): for each value, how many persons were linked with it, how many of them can be no
     more, how much the others have left, and for how many releases that lasts at least at the pace so far. It names
     sensitive values, and is for the owner's eyes. --json then writes these rows.
     """
+    from reveil.config import load_config
     from reveil.series import Series
 
-    series = Series.load(config_path)
+    config = load_config(config_path)
+    kept = json_target(json_path, config=config)
+    series = Series.of(config)
     console = Console()
     if abandon is not None:
         series.abandon(abandon)
@@ -62,21 +66,27 @@ def command(config_path: str, json_path: str | None, abandon: int | None, budget
     if budget:
         left = series.budget()
         if json_path is not None:
-            write_json(left, json_path)
+            write_json(left, json_path, kept)
         if json_path != "-":
             click.echo(_table(left, _BUDGET) if left else "nobody was linked with anything yet")
         return
     rows = series.history()
     if json_path is not None:
-        write_json(rows, json_path)
+        write_json(rows, json_path, kept)
     if json_path != "-":
         click.echo(_table(rows, _COLUMNS) if rows else f"nothing was published yet with the vault {series.vault}")
+    lacking = series.standing()
+    if lacking is not None:
+        console.say(
+            f"the anchor {series.anchor} knows of {lacking} that this vault does not know: restore the latest, or "
+            "adopt what is missing; nothing is published before"
+        )
+    wrong = [] if folder is None else series.check(folder)
+    for line in wrong:
+        console.say(line)
+    if wrong or lacking is not None:
+        sys.exit(1)
     if folder is not None:
-        wrong = series.check(folder)
-        for line in wrong:
-            console.say(line)
-        if wrong:
-            sys.exit(1)
         console.say(f"all releases of this series in {folder} are those that the vault knows")
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-import tempfile
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,7 +64,7 @@ def command(data: str, yes: bool, out: str, quiet: bool) -> None:
         interrupts.rearm()
         found = _ask(found)
     _check(found)
-    _write(target, config_text(found))
+    _write(target, Path(data), config_text(found))
     console.say(_summary(found, data, target))
 
 
@@ -249,38 +247,25 @@ def _check(found: Profile) -> None:
 
 
 def _target(target: Path, data: Path, *, ask: bool) -> Path:
-    """Return the path to write to; an existing file is only replaced when somebody says so."""
-    if not target.parent.is_dir() or target.is_dir() or not os.access(target.parent, os.W_OK):
-        raise FileError(
-            "cannot write here",
-            file=target,
-            hint="The folder must exist and be writable; the name must not be a folder.",
-        )
-    if target.exists():
-        if data.exists() and target.samefile(data):
-            raise FileError("this is the table itself", file=target, hint="Choose another name with -o.")
-        if not ask or not click.confirm(f"{target} exists. Write over it?", err=True):
-            raise FileError("this file exists", file=target, hint="Remove it, or choose another name with -o.")
+    """Return the path to write to; an existing file is only replaced when somebody says so, and never a table."""
+    from reveil.files import Kept, file_target
+
+    file_target(target, Kept((data,)), config=True)
+    if target.exists() and (not ask or not click.confirm(f"{target} exists. Write over it?", err=True)):
+        raise FileError("this file exists", file=target, hint="Remove it, or choose another name with -o.")
     return target
 
 
-def _write(target: Path, text: str) -> None:
+def _write(target: Path, data: Path, text: str) -> None:
     """Put the config in place at once, after it was read back: no half of it, and none that does not load."""
     from reveil.config import load_config
+    from reveil.files import Kept, draft_folder, write_file
 
-    try:
-        with tempfile.TemporaryDirectory(prefix=".reveil-init-", dir=target.parent) as folder:
-            draft = Path(folder) / target.name
-            with draft.open("w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            load_config(draft)
-            os.replace(draft, target)  # noqa: PTH105
-    except OSError:
-        raise FileError(
-            "this config cannot be written", file=target, hint="Check permissions and free space."
-        ) from None
+    with draft_folder(target) as folder:
+        draft = folder / target.name
+        write_file(draft, text.encode(), Kept())
+        load_config(draft)
+    write_file(target, text.encode(), Kept((data,)), config=True)
 
 
 def _summary(found: Profile, data: str, target: Path) -> str:

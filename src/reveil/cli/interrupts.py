@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _pending = False
+_over = False
 
 
 def install() -> None:
     """Remember interrupts, and do not print the ones that a callback swallows."""
+    global _over, _pending  # noqa: PLW0603  (a process has one keyboard)
+    _over = _pending = False
     rearm()
     ordinary = sys.unraisablehook
 
@@ -40,11 +43,19 @@ def rearm() -> None:
 
 def check() -> None:
     """Raise an interrupt that was swallowed."""
-    if _pending:
+    if _pending and not _over:
         raise KeyboardInterrupt
+
+
+def over() -> None:
+    """Take no more interrupts: what was asked for is done, and saying otherwise would be wrong."""
+    global _over  # noqa: PLW0603  (a process has one keyboard)
+    _over = True
 
 
 def _remember(_number: int, _frame: FrameType | None) -> None:
     global _pending  # noqa: PLW0603  (a process has one keyboard)
+    if _over:
+        return
     _pending = True
     raise KeyboardInterrupt

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reveil.cli.console import Console, config_option, json_option, quiet_option, where_option, write_json
+from reveil.cli.console import Console, config_option, json_option, json_target, quiet_option, where_option, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +60,7 @@ def command(
 
         console.announce_compilation()
         config = load_config(config_path)
+        kept = json_target(json_path, raw_path, release_path, config=config)
         console.stage("reading")
         release = Release.read(release_path)
         raw: object = raw_path
@@ -75,7 +76,7 @@ def command(
     if json_path != "-":
         click.echo(table(found))
     if json_path is not None:
-        write_json(found.to_dict(), json_path)
+        write_json(found.to_dict(), json_path, kept)
 
 
 def table(found: Measures) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from reveil.cli import interrupts
 from reveil.cli.console import Console, config_option, names, quiet_option
 
 
@@ -15,6 +16,9 @@ from reveil.cli.console import Console, config_option, names, quiet_option
 @click.option("--where", metavar="EXPR", help="Publish only the records that satisfy this, as in reveil query.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, with measures; write nothing.")
 @click.option("--again", is_flag=True, help="Publish anew, even if this table is the last release already.")
+@click.option(
+    "--new-series", is_flag=True, help="Begin anew, though releases of this name are there: it is another series."
+)
 @quiet_option
 def command(
     data: str,
@@ -24,13 +28,15 @@ def command(
     where: str | None,
     dry_run: bool,
     again: bool,
+    new_series: bool,
     quiet: bool,
 ) -> None:
     """Publish the table DATA (.csv or .parquet) as the config says.
 
     The release is verified from the written bytes before it is put in place; a manifest is written beside it. With a
     vault, it is the next release of its series: a release that was interrupted is finished, and a table that is the
-    last release already is written again as it was.
+    last release already is written again as it was. Where there is no vault yet, but releases of this name, or an
+    anchor that knows of some, nothing is published unless --new-series says that it is another series.
     """
     console = Console(quiet=quiet)
     with console.progress():
@@ -41,7 +47,16 @@ def command(
         console.announce_compilation()
         config = load_config(config_path)
         published = publish_file(
-            config, data, out, columns=columns, where=where, dry_run=dry_run, again=again, stage=console.stage
+            config,
+            data,
+            out,
+            columns=columns,
+            where=where,
+            dry_run=dry_run,
+            again=again,
+            new_series=new_series,
+            stage=console.stage,
+            done=interrupts.over,
         )
         release, manifest = published.release, published.release.manifest
         if dry_run and columns is None and where is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reveil.cli.console import json_option, write_json
+from reveil.cli.console import json_option, json_target, write_json
 
 
 @click.command("query")
@@ -29,10 +29,11 @@ def command(release_path: str, expression: str, config_path: str | None, json_pa
     from reveil.release import Release
     from reveil.schema import Schema
 
+    kept = json_target(json_path, release_path, config_path)
     schema = None if config_path is None else Schema.load(config_path)
     found = count(Release.read(release_path), expression, schema)
     if json_path != "-":
         upper = "unknown" if found.upper is None else str(found.upper)
         click.echo(f"estimate {found.estimate:.10g}\nlower    {found.lower}\nupper    {upper}")
     if json_path is not None:
-        write_json({"estimate": found.estimate, "lower": found.lower, "upper": found.upper}, json_path)
+        write_json({"estimate": found.estimate, "lower": found.lower, "upper": found.upper}, json_path, kept)

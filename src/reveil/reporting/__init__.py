@@ -7,17 +7,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reveil.config import Config, load_config
 from reveil.errors import FileError
-from reveil.files import draft_folder, put_in_place
+from reveil.files import Kept, draft_folder, file_target, put_in_place
 from reveil.reporting.gathering import gather
 from reveil.reporting.holdings import Given, hold
 from reveil.reporting.page import render
+from reveil.schema import Role
 from reveil.series.published import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from reveil.config import Config
     from reveil.series import Series
 
 __all__ = ["json_beside", "render", "report"]
@@ -42,7 +43,8 @@ def report(
     a table were published: the vault recognises them and does not keep them. Files that cannot be found are named under
     ``missing``. The report is for the owner's eyes; it has no value of anybody in it.
     """
-    target = None if out is None else _target(Path(out), _inputs(about, releases, truth))
+    about = load_config(Path(about)) if isinstance(about, str | os.PathLike) else about
+    target = None if out is None else _target(Path(out), _kept(about, releases, truth))
     content = gather(hold(about, releases, truth, where), stage=stage)
     if target is not None:
         stage("writing")
@@ -59,23 +61,17 @@ def json_beside(page: Path) -> Path:
     return page.with_suffix(".json")
 
 
-def _target(page: Path, inputs: list[Path]) -> Path:
+def _target(page: Path, kept: Kept) -> Path:
     """Return where the page is to be written, checked before any work is done."""
     if page.suffix.lower() not in ENDINGS:
         raise FileError("a report is written as .html", file=page, hint="Choose this ending with -o.")
-    parts = (page, json_beside(page))
-    if not page.parent.is_dir() or any(path.is_dir() for path in parts) or not os.access(page.parent, os.W_OK):
-        raise FileError(
-            "cannot write here", file=page, hint="The folder must exist and be writable, and the name be no folder."
-        )
-    for path in parts:
-        if path.exists() and any(given.exists() and path.samefile(given) for given in inputs):
-            raise FileError("this would replace a file that is read", file=path, hint="Choose another name with -o.")
-    return page
+    file_target(json_beside(page), kept)
+    return file_target(page, kept)
 
 
-def _inputs(*given: Any) -> list[Path]:
-    """Return the files among what is read."""
-    listed = [one for each in given for one in (each if isinstance(each, list | tuple) else [each])]
-    named = [path for one in listed for path in getattr(one, "files", ()) if isinstance(path, Path)]
-    return named + [Path(one) for one in listed if isinstance(one, str | os.PathLike)]
+def _kept(about: Config | Series, *given: Sequence[Any] | None) -> Kept:
+    """Return what is read, and the vault."""
+    read = [Path(one) for each in given for one in each or () if isinstance(one, str | os.PathLike)]
+    own = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
+    hidden = about.schema.names(Role.PERSON, Role.IDENTIFIER)
+    return Kept((*about.files, own[1], *read), own[:1], hidden)

@@ -1,6 +1,7 @@
 """Is the vault up to date? Manifests outside it are compared with what it remembers.
 
-A vault that was restored from an old backup does not know what was told since, and would tell it twice.
+A vault that was restored from an old backup does not know what was told since, and would tell it twice. So does a new
+vault of a series whose vault was lost: it finds manifests of its name with another id.
 """
 
 from __future__ import annotations
@@ -13,90 +14,140 @@ from typing import TYPE_CHECKING, Any
 
 from reveil.errors import FileError, RefusedError, ReveilError
 from reveil.files import SUFFIXES, tables_of
-from reveil.manifest import digest_of, manifest_path, read_json
+from reveil.manifest import MANIFEST, digest_of, manifest_at, manifest_path
 from reveil.release import Release
+from reveil.series.walking import Walk
+from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from reveil.vault import ReleaseRow, Vault
 
-_ENDING = ".manifest.json"
 _DIGESTS = ("digest", "digests")  # what differs from format to format
 
 
-def check_folder(vault: Vault, folder: Path) -> list[str]:
-    """Compare the releases of this series in a folder with the vault; return what is wrong, in words."""
+def check_folder(vault: Vault, folder: Path, name: str | None, columns: Iterable[str]) -> list[str]:
+    """Compare the releases of this series in a folder and below with the vault; return what is wrong, in words."""
     if not folder.is_dir():
         raise FileError("there is no such folder", file=folder, hint="Name the folder with the published files.")
     rows = {row.release: row for row in vault.releases()}
     wrong: list[str] = []
-    for path, manifest in _manifests(vault, folder):
-        name, number = path.name, manifest.get("release")
+    others: dict[str, list[str]] = {}
+    walk = Walk(folder)
+    for path, manifest in walk.manifests():
+        shown, number = str(path.relative_to(folder)), manifest.get("release")
+        if manifest.get("series_id") != vault.series_id:
+            if is_namesake(manifest, name, columns) and not _known(manifest, rows.values()):
+                others.setdefault(str(manifest.get("series_id")), []).append(shown)
+            continue
         row = rows.get(number) if isinstance(number, int) else None
-        if row is None:
-            wrong.append(f"{name} is release {number}, which the vault does not know: the vault is an old one")
-        elif not says_the_same(manifest, row):
-            wrong.append(f"{name} says something else than release {number} in the vault")
+        if row is not None and says_the_same(manifest, row):
+            wrong += [f"{shown}: {complaint}" for complaint in _wrong_tables(path, manifest, _own(row))]
+        elif _known(manifest, rows.values()):  # adopted under another number
+            continue
+        elif row is None:
+            wrong.append(f"{shown} is release {number}, which the vault does not know: the vault is an old one")
         else:
-            wrong += [f"{name}: {complaint}" for complaint in _wrong_tables(path, manifest, _own(row))]
+            wrong.append(f"{shown} says something else than release {number} in the vault")
+    wrong += [_of_others(found, name, identity) for identity, found in others.items()]
+    if walk.cut:
+        wrong.append(f"there is too much below {folder}: not all of it was looked at; name the folder of the releases")
     return [*wrong, *_damaged(folder, rows.values()), *_broken_chain(rows)]
 
 
-def refuse_if_behind(vault: Vault, releases: Sequence[ReleaseRow], target: Path | None) -> None:
+def _of_others(found: list[str], name: str | None, identity: str) -> str:
+    many = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+    whose = "a publisher without a vault" if identity == "None" else f"another series (id {identity})"
+    called = "without a name" if name is None else f"named {name!r}"
+    return f"{found[0]}{many}: a release of {whose} {called}, which this vault does not know"
+
+
+def refuse_if_behind(vault: Vault, releases: Sequence[ReleaseRow], *more: Path | None) -> None:
     """Refuse to publish when a folder that releases were written to has one that the vault does not know.
 
     It is a later one, or one of the same number that says something else: then the vault was restored from an old
-    backup, and went on from there.
+    backup, and went on from there. Or it is of a series of which others were adopted, and this one was not. ``more``
+    are further folders to look into.
     """
     rows = {row.release: row for row in releases}
-    folders = {target.resolve().parent} if target is not None else set()
+    mine = {vault.series_id} | {_own(row).get("series_id") for row in releases if row.state == ADOPTED}
+    folders = {folder.resolve() for folder in more if folder is not None}
     folders |= {Path(row.path).parent for row in rows.values() if row.path}
-    for folder in sorted(folders):
-        if not os.access(folder, os.R_OK):
+    for path, manifest in _in_all(folders):
+        number = manifest.get("release")
+        if manifest.get("series_id") not in mine - {None} or not isinstance(number, int):
             continue
-        for path, manifest in _manifests(vault, folder):
-            number = manifest.get("release")
-            if not isinstance(number, int) or (number in rows and says_the_same(manifest, rows[number])):
-                continue
-            known = f"knows {max(rows, default=0)} only" if number not in rows else "remembers it otherwise"
+        if _known(manifest, releases):
+            continue
+        own = manifest["series_id"] == vault.series_id
+        known = f"knows {max(rows, default=0)} only" if number not in rows or not own else "remembers it otherwise"
+        raise RefusedError(
+            f"{path} is release {number} of this series, and the vault {known}: it is an old one"
+            if own
+            else f"{path} is release {number} of a series that was adopted, and the vault does not know it",
+            hint="Restore the latest backup of the vault. If there is none, take what is missing as told with "
+            "reveil adopt SNAPSHOT RELEASE, in order. reveil history --check DIR compares all of them.",
+        )
+
+
+def refuse_if_begun_before(name: str | None, columns: Iterable[str], *folders: Path | None) -> None:
+    """Refuse to begin a series beside releases of its name: its vault was lost, or is not where the config says."""
+    for path, manifest in _in_all({folder.resolve() for folder in folders if folder is not None}):
+        if is_namesake(manifest, name, columns):
+            called = "a series without a name, with these columns" if name is None else f"a series named {name!r}"
             raise RefusedError(
-                f"{path} is release {number} of this series, and the vault {known}: it is an old one",
-                hint="Restore the latest backup of the vault. If there is none, take what is missing as told with "
-                "reveil adopt SNAPSHOT RELEASE, in order. reveil history --check DIR compares all of them.",
+                f"there is no vault yet, and {path} is release {manifest.get('release')} of {called}",
+                hint="A new vault would not know what was told, and tell the rest. Put the vault back where the config "
+                "says. If it is lost, take what was published as told with reveil adopt SNAPSHOT RELEASE, in order. "
+                "If this is another series about other people, give it another name, or say so with --new-series.",
             )
+
+
+def is_namesake(manifest: Mapping[str, Any], name: str | None, columns: Iterable[str]) -> bool:
+    """Return whether a manifest is of a series of this name; without a name, of a vault's and with these columns."""
+    if manifest.get("series") != name:
+        return False
+    if name is not None:
+        return True
+    listed = manifest.get("columns")
+    named = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return manifest.get("series_id") is not None and bool(named) and set(named) <= {*columns, "group", "level"}
+
+
+def _known(manifest: Mapping[str, Any], rows: Iterable[ReleaseRow]) -> bool:
+    return any(says_the_same(manifest, row) for row in rows)
 
 
 def refuse_if_out_of_order(vault: Vault, manifest: Mapping[str, Any]) -> None:
     """Refuse to adopt a release of this very series that is not the next one."""
     number, wanted = manifest.get("release"), vault.head() + 1
-    if manifest.get("series_id") == vault.series_id and number != wanted:
-        known = isinstance(number, int) and number < wanted
+    rows = vault.releases()
+    known = _known(manifest, rows)
+    # One with a number that is taken by another release is that of a copy of the vault which went on by itself.
+    forked = isinstance(number, int) and number < wanted and not known
+    if manifest.get("series_id") == vault.series_id and number != wanted and not forked:
         raise RefusedError(
             f"this is release {number} of this series, "
             + ("which the vault knows already" if known else f"and release {wanted} comes first"),
             hint="See reveil history." if known else f"Adopt release {wanted} first.",
         )
     digest = manifest.get("digest")
-    twice = [row.release for row in vault.releases() if digest is not None and row.digest == digest]
+    twice = [row.release for row in rows if digest is not None and row.digest == digest]
     if twice:
         raise RefusedError(f"this file is release {twice[0]} of the series already", hint="See reveil history.")
 
 
-def _manifests(vault: Vault, folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Find the manifests of this series."""
-    for path in sorted(folder.glob(f"*{_ENDING}")):
-        manifest = _read(path)
-        if manifest is not None and manifest.get("series_id") == vault.series_id:
-            yield path, manifest
-
-
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        manifest = read_json(path)
-    except (OSError, ValueError):
-        return None
-    return manifest if isinstance(manifest, dict) else None
+def _in_all(folders: Iterable[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Find the manifests in some folders and below, each once."""
+    seen: set[Path] = set()
+    for folder in sorted(folders):
+        if not os.access(folder, os.R_OK):
+            continue
+        for path, manifest in Walk(folder).manifests():
+            if path not in seen:
+                seen.add(path)
+                yield path, manifest
 
 
 def _own(row: ReleaseRow) -> dict[str, Any]:
@@ -124,7 +175,7 @@ def is_table_of(table: Path, row: ReleaseRow) -> bool:
 
 def _wrong_tables(path: Path, manifest: dict[str, Any], own: dict[str, Any]) -> list[str]:
     """Compare the tables beside a manifest with what the vault knows: a changed manifest may fit a changed table."""
-    stem = path.name.removesuffix(_ENDING)
+    stem = path.name.removesuffix(MANIFEST)
     known: dict[str, str] = own.get("digests") or {}
     places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in SUFFIXES}
     listed = manifest.get("digests")
@@ -161,7 +212,7 @@ def _damaged(folder: Path, rows: Iterable[ReleaseRow]) -> list[str]:
         manifest = manifest_path(table)
         # Elsewhere, a table of the same name may be anybody's; a damaged manifest of that name is ours.
         lost = not manifest.exists() and table.resolve() == Path(given)
-        if table.is_file() and (lost or (manifest.exists() and _read(manifest) is None)):
+        if table.is_file() and (lost or (manifest.exists() and manifest_at(manifest) is None)):
             found.append(f"{table.name} has no manifest that can be read")
     return found
 
@@ -171,7 +222,7 @@ def _broken_chain(rows: dict[int, ReleaseRow]) -> list[str]:
     found = []
     for number, row in rows.items():
         before = rows.get(number - 1)
-        if row.manifest is None or before is None or row.state == "adopted":
+        if row.manifest is None or before is None or row.state == ADOPTED:
             continue
         if json.loads(row.manifest).get("previous") != before.manifest_digest:
             found.append(f"release {number} in the vault does not follow release {number - 1}")

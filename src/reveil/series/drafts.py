@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.errors import FileError, InputError, VaultError
-from reveil.files import SUFFIXES, draft_folder, put_in_place, tables_of
+from reveil.files import SUFFIXES, draft_folder, not_of_another, put_in_place, tables_of
 from reveil.manifest import digest_of, digest_of_bytes, manifest_path, read_manifest
 from reveil.release import Release
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:
-    from reveil.vault import DuckDBVault, ReleaseRow
+    from collections.abc import Sequence
+
+    from reveil.vault import DuckDBVault, ReleaseRow, Vault
 
 
 def draft_path(vault: DuckDBVault, release: int, suffix: str) -> Path:
@@ -58,6 +60,21 @@ def remove_drafts(vault: DuckDBVault, keep: int | None = None) -> None:
             shutil.rmtree(path, ignore_errors=True)
         elif keep is None or not path.name.startswith(f"{keep:06d}."):
             path.unlink(missing_ok=True)
+
+
+def not_another(vault: Vault, rows: Sequence[ReleaseRow], target: Path | None, number: int) -> None:
+    """Refuse to write a release over another one, as a manifest beside it or the vault knows it."""
+    if target is None:
+        return
+    not_of_another(target, {"series_id": vault.series_id, "release": number})
+    place = str(target.resolve())
+    there = [row.release for row in rows if row.path == place and row.release != number]
+    if there and target.exists():
+        raise FileError(
+            f"release {there[-1]} was written here",
+            file=target,
+            hint="Choose another name with -o, or move that release away with its manifest.",
+        )
 
 
 def deliver(draft: Path, target: Path) -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from reveil.vault import ReleaseRow
 
 
+NEW_VAULT = "a new vault was made: from now on it must not be lost, and has to be backed up with its key"
+
+
 def pending(row: ReleaseRow) -> PendingError:
     """Return the refusal to go on while a release is pending."""
     return PendingError(
@@ -26,7 +29,7 @@ def pending(row: ReleaseRow) -> PendingError:
 def remark(telling: Telling, guarantee: Guarantee, *, began: bool) -> str | None:
     """Return what the owner should know of a release beside what the manifest says."""
     if began:
-        return "a new vault was made: from now on it must not be lost, and has to be backed up with its key"
+        return NEW_VAULT
     events = telling.events
     if events is None:
         return None

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from reveil.release import Release
 
 Stage = Callable[[str], None]
+How = Literal["published", "resumed", "already"]
 
 
 def silent(_: str) -> None:
@@ -21,5 +22,5 @@ class Published:
     """A release and how it came about: made now, a pending one finished, or the last one once more."""
 
     release: Release
-    how: Literal["published", "resumed", "already"]
+    how: How
     note: str | None = None

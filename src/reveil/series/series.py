@@ -15,20 +15,22 @@ import polars as pl
 from reveil.codes import encode
 from reveil.config import Config, load_config, placed
 from reveil.errors import ConfigError, RefusedError
-from reveil.files import keep_out, output_path, spare, undisturbed
+from reveil.files import Kept, output_path, release_target, undisturbed
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.release import GROUP, Release
+from reveil.schema import Role
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, check_roles, described, roles_ever, same_making
 from reveil.series.alone import alone
+from reveil.series.anchorage import lacking, may_begin, may_publish, repairing
 from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
 from reveil.series.column_types import as_begun, check_declared
-from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
+from reveil.series.drafts import deliver, draft_path, find_copy, not_another, remove_drafts
 from reveil.series.finding import find_file, measures_of
-from reveil.series.lines import line, noted, pending, qualify, remark
+from reveil.series.lines import NEW_VAULT, line, noted, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
-from reveil.series.published import Published, Stage, silent
+from reveil.series.published import How, Published, Stage, silent
 from reveil.series.reading import files_of, job_of, read_job, read_part
 from reveil.series.telling import LAYOUT, Job, Telling, check_written, forgotten, placements_of
 from reveil.series.warnings import warnings
@@ -41,7 +43,7 @@ from reveil.vault.requests import COLUMNS, WHERE
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from reveil.groupers.base import Grouper
     from reveil.schema import Schema
@@ -67,10 +69,13 @@ class Series:
         seed: int | None = None,
         archive: bool = True,
         files: tuple[Path, ...] = (),
+        anchor: Path | None = None,
     ) -> None:
         self.vault, self.guarantee, self.method = vault, guarantee, method
+        self.anchor = anchor or vault.parent / f"{vault.name.removesuffix('.vault')}.anchor"
+        self.notes: list[str] = []  # what the owner should know of the last call
         self.schema = schema if method is None else method.reading(schema)
-        self._kept: tuple[str, ...] = ()  # columns whose texts are compared as when the series began
+        self._as_begun: tuple[str, ...] = ()  # columns whose texts are compared as when the series began
         self.name, self.seed, self.archive, self.files = name, seed, archive, files
 
     def __repr__(self) -> str:
@@ -87,14 +92,17 @@ class Series:
         name: str | None = None,
         seed: int | None = None,
         archive: bool = True,
+        anchor: str | os.PathLike[str] | None = None,
     ) -> Series:
         """Open the series in a vault, or begin one: the folder is made when something is published first.
 
-        What cannot work is refused now, and so are settings that are not those of the releases so far.
+        What cannot work is refused now, and so are settings that are not those of the releases so far. ``anchor`` is
+        a file outside the vault that shows how far it had come; beside the vault unless given.
         """
         if not isinstance(guarantee, Guarantee):
             raise ConfigError("guarantee must be a guarantee", hint="For example rv.TauSafety(m=4).")
-        series = cls(Path(vault), schema, guarantee, method, name=name, seed=seed, archive=archive)
+        place = None if anchor is None else Path(anchor)
+        series = cls(Path(vault), schema, guarantee, method, name=name, seed=seed, archive=archive, anchor=place)
         series._check()
         if series.vault.exists():
             with series._opened(create=True):
@@ -118,6 +126,7 @@ class Series:
             seed=config.seed,
             archive=config.archive,
             files=config.files,
+            anchor=config.anchor_path,
         )
         try:
             series._check()
@@ -131,6 +140,12 @@ class Series:
         check_declared(self.guarantee.declared(self.schema), self.schema)
         if self.method is not None:
             self.method.check_schema(self.schema)
+        if self.anchor.resolve().is_relative_to(self.vault.resolve()):
+            raise ConfigError(
+                "the anchor is inside the vault",
+                hint="It shows whether the vault is the latest one, so it must not be restored with it: name a file "
+                "outside.",
+            )
 
     # Publishing
 
@@ -142,14 +157,16 @@ class Series:
         dry_run: bool = False,  # noqa: FBT001, FBT002  (the surface's own signature)
         *,
         again: bool = False,
+        new_series: bool = False,
     ) -> Release:
         """Publish the table as the next release; verified and confirmed when it returns.
 
         ``columns``: publish only these (the frame still has all). ``where``: publish only the records that satisfy an
         expression over columns that are not sensitive. ``dry_run``: do everything but tell anybody. ``again``: publish
-        a snapshot anew that is the last release already.
+        a snapshot anew that is the last release already. ``new_series``: begin although there are releases of this
+        name, or an anchor, of another vault: it is another series.
         """
-        return self.publish_to(None, frame, columns, where, dry_run=dry_run, again=again).release
+        return self.publish_to(None, frame, columns, where, dry_run=dry_run, again=again, new_series=new_series).release
 
     def publish_to(
         self,
@@ -160,37 +177,60 @@ class Series:
         *,
         dry_run: bool = False,
         again: bool = False,
+        new_series: bool = False,
         stage: Stage = silent,
+        done: Callable[[], None] = lambda: None,
     ) -> Published:
-        """Publish the table as the next release, and write it to a file before it is confirmed."""
+        """Publish the table as the next release, and write it to a file before it is confirmed.
+
+        ``done`` is called as soon as it is confirmed: from then on it is out, whatever happens.
+        """
         target = None if out is None else output_path(Path(out))
         read = files_of(frame)
         if target is not None:
-            spare(target, [*self.files, *read])
-            keep_out(target, self.vault)
-        began = not dry_run and not (self.vault / DATABASE).exists()
+            release_target(target, self._kept(*read))
+        folders = (None if target is None else target.parent, self.anchor.parent, *(p.parent for p in self.files[:1]))
+        if not new_series and not (self.vault / DATABASE).exists():
+            may_begin(self.anchor, self.name, self._published_columns, *folders)  # before a vault is made
         with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
+            began = not vault.head()
+            if began and not new_series:
+                may_begin(None, self.name, self._published_columns, *folders)
+            note = may_publish(vault, *folders, new_series=new_series, dry_run=dry_run)
+            self.notes = [] if note is None else [note]
             stage("reading")
             job = read_job(vault, self.schema, frame, columns, where, **self._reading())
             rows = vault.releases()
             last = rows[-1] if rows else None
             if last is not None and last.state == PENDING:
-                return self._resume(vault, last, job, target, dry_run=dry_run)
+                not_another(vault, rows, target, last.release)
+                return self._resume(vault, last, job, target, dry_run=dry_run, done=done)
             if last is not None and not again and job.is_that_of(last) and self._stands(vault, last):
+                not_another(vault, rows, target, last.release)
                 release, draft = self._stored(vault, last, job)
                 if target is not None and not dry_run:
                     deliver(draft, target)
                 if not dry_run:
                     remove_drafts(vault, keep=last.release)
-                return Published(release, "already")
-            refuse_if_behind(vault, rows, target)
+                return self._answer(release, "already")
+            not_another(vault, rows, target, vault.head() + 1)
+            refuse_if_behind(vault, rows, *folders)
             if where is not None:
                 self.guarantee.may_select()
             stage("grouping")
             prepared, telling = self._prepare(vault, job, self.guarantee, rows)
-            self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage)
-            note = remark(telling, self.guarantee, began=began)
-            return Published(prepared.release, "published", note=noted(note, *warnings(job.snapshot, self._kept)))
+            self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage, done=done)
+            note = remark(telling, self.guarantee, began=began and not dry_run)
+            return self._answer(prepared.release, "published", note, *warnings(job.snapshot, self._as_begun))
+
+    def _answer(self, release: Release, how: How, *more: str | None) -> Published:
+        self.notes += [note for note in more if note is not None]
+        return Published(release, how, note=noted(*self.notes))
+
+    def _kept(self, *read: Path) -> Kept:
+        """Return what is never written over."""
+        hidden = self.schema.names(Role.PERSON, Role.IDENTIFIER)
+        return Kept((*self.files, self.anchor, *read), (self.vault,), hidden)
 
     def _carry_out(
         self,
@@ -201,6 +241,7 @@ class Series:
         *,
         dry_run: bool,
         stage: Stage,
+        done: Callable[[], None],
     ) -> None:
         """Draft and verify in the vault, prepare, write, confirm."""
         number = telling.memory.release
@@ -243,17 +284,27 @@ class Series:
         stage("remembering")
         with undisturbed():
             vault.prepare(change)
-            self._deliver(vault, number, draft, target)
+            self._deliver(vault, number, draft, target, done)
 
-    def _deliver(self, vault: DuckDBVault, release: int, draft: Path, target: Path | None) -> None:
+    def _deliver(
+        self, vault: DuckDBVault, release: int, draft: Path, target: Path | None, done: Callable[[], None]
+    ) -> None:
         """Write a prepared release where it was asked for, and confirm it."""
         if target is not None:
             deliver(draft, target)
         vault.confirm(release, path=None if target is None else str(target.resolve()))
+        done()
         remove_drafts(vault, keep=release)
 
     def _resume(
-        self, vault: DuckDBVault, row: ReleaseRow, job: Job, target: Path | None, *, dry_run: bool
+        self,
+        vault: DuckDBVault,
+        row: ReleaseRow,
+        job: Job,
+        target: Path | None,
+        *,
+        dry_run: bool,
+        done: Callable[[], None],
     ) -> Published:
         """Finish a pending release with the bytes that were prepared."""
         if not job.is_that_of(row):
@@ -261,8 +312,8 @@ class Series:
         release, draft = self._stored(vault, row, job)
         if not dry_run:
             with undisturbed():
-                self._deliver(vault, row.release, draft, target)
-        return Published(release, "resumed")
+                self._deliver(vault, row.release, draft, target, done)
+        return self._answer(release, "resumed")
 
     def _stored(self, vault: DuckDBVault, row: ReleaseRow, job: Job) -> tuple[Release, Path]:
         """Read the copy of a release that was prepared before."""
@@ -320,7 +371,7 @@ class Series:
 
     def abandon(self, release: int) -> None:
         """Give a pending release up. It counts as told: the file may have left the building."""
-        with alone(self.vault), self._opened() as vault:
+        with alone(self.vault), self._opened() as vault, repairing(vault) as self.notes:
             rows = {row.release: row.state for row in vault.releases()}
             if rows.get(release) != PENDING:
                 raise RefusedError(
@@ -359,7 +410,7 @@ class Series:
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
         with self._opened() as vault:
-            return check_folder(vault, Path(folder))
+            return check_folder(vault, Path(folder), self.name, self._published_columns)
 
     def placements(self, release: int, frame: Any) -> Any:
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
@@ -390,7 +441,7 @@ class Series:
         if self.schema.person is None:
             raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
         self.guarantee.may_forget(tombstone=tombstone)
-        with alone(self.vault), self._opened() as vault:
+        with alone(self.vault), self._opened() as vault, repairing(vault) as self.notes:
             texts = identities(one_person(person, self.schema.person), vault.setting(KIND))
             high, low = vault.key.pseudonyms(texts)
             known = vault.recall(high, low).person[0] >= 0
@@ -410,8 +461,10 @@ class Series:
         groups cannot be kept.
         """
         files_of(frame, release)
-        with alone(self.vault), self._opened(create=True) as vault:
+        with alone(self.vault), self._opened(create=True) as vault, repairing(vault) as self.notes:
             rows = vault.releases()
+            if not rows:
+                self.notes.append(NEW_VAULT)
             if rows and rows[-1].state == PENDING:
                 raise pending(rows[-1])
             job = read_job(vault, self.schema, frame, columns, where, **self._reading())
@@ -426,6 +479,18 @@ class Series:
     def _reading(self) -> dict[str, Any]:
         """Return what reading a table has to know of the guarantee."""
         return {"any_columns": self.guarantee.any_columns, "declared": self.guarantee.declared(self.schema)}
+
+    @property
+    def _published_columns(self) -> tuple[str, ...]:
+        return self.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+
+    def standing(self) -> str | None:
+        """Return what the anchor of the vault knows and the vault does not, in words; None if there is nothing."""
+        if not self.vault.exists():
+            return None
+        with self._opened() as vault:
+            found = vault.standing()
+        return lacking(found) if found.behind else None
 
     def _stands(self, vault: Vault, row: ReleaseRow) -> bool:
         """Return whether a release is out, and made as it would be made today: its promise may have changed since."""
@@ -450,11 +515,11 @@ class Series:
             with tempfile.TemporaryDirectory() as folder, DuckDBVault.open(Path(folder) / "vault") as vault:
                 yield vault
             return
-        with DuckDBVault.open(self.vault, create=create) as vault:
+        with DuckDBVault.open(self.vault, create=create, anchor=self.anchor) as vault:
             if vault.head():
                 before = vault.setting("config") or {}
                 self.schema, kept = as_begun(self.schema, before)
-                self._kept = (*self._kept, *kept)
+                self._as_begun = (*self._as_begun, *kept)
                 now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
                 agree(before, now, self.guarantee)
                 if self.guarantee.remembers:

@@ -20,13 +20,14 @@ import numpy as np
 import polars as pl
 
 from reveil.errors import BusyError, RefusedError, VaultError
-from reveil.vault import ledgers, settings
+from reveil.vault import chain, ledgers, settings
+from reveil.vault.anchored import Anchored
 from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, columns, integers, lent, one, texts, translated
 from reveil.vault.erasure import delete_person, rewrite
-from reveil.vault.keys import LOST, Key
+from reveil.vault.keys import LOST, SALT, Key
 from reveil.vault.migrations import migrate
 from reveil.vault.private import FOLDER, private
-from reveil.vault.protocol import ABANDONED, CONFIRMED, PENDING, Change, Recall, ReleaseRow
+from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING, Change, Recall, ReleaseRow
 from reveil.vault.requests import replace_texts
 from reveil.vault.writing import attribute_numbers, find_signatures, match_values, write
 
@@ -46,24 +47,24 @@ _DOOR = threading.RLock()
 _OPEN: weakref.WeakSet[DuckDBVault] = weakref.WeakSet()
 
 
-class DuckDBVault:
+class DuckDBVault(Anchored):
     """The vault of one series. A context manager; see :class:`~reveil.vault.protocol.Vault` for its methods."""
-
-    folder: Path
-    key: Key
-    series_id: str
 
     def __init__(self, folder: Path, connection: Connection) -> None:
         self.folder = folder
         self._connection: Connection | None = connection
 
     @classmethod
-    def open(cls, folder: str | Path, *, create: bool = True) -> DuckDBVault:
-        """Open the vault in a folder, or make it if there is none and ``create`` allows it."""
+    def open(cls, folder: str | Path, *, create: bool = True, anchor: Path | None = None) -> DuckDBVault:
+        """Open the vault in a folder, or make it if there is none and ``create`` allows it.
+
+        ``anchor`` is where its anchor lies; it is compared by :meth:`standing` and follows after :meth:`follow`.
+        """
         with _DOOR:
             place = _folder(Path(folder), create=create)
             with private(place), translated(place):
                 vault = cls(place, _connect(place))
+                vault.anchor = anchor
                 try:
                     vault._begin()
                 except BaseException as error:
@@ -78,18 +79,28 @@ class DuckDBVault:
         migrate(self._con)
         check = settings.get(self._con, settings.CHECK)
         # Tables without a key are a vault that was killed while it was made: nothing was told yet.
-        self.key = Key.load_or_make(self.folder) if check is None else Key.load(self.folder)
+        salt = (
+            secrets.token_bytes(SALT) if check is None else bytes.fromhex(settings.get(self._con, settings.SALT) or "")
+        )
+        self.key = Key.load_or_make(self.folder, salt) if check is None else Key.load(self.folder, salt or None)
         if check is None:
             with self._transaction():
+                settings.put(self._con, settings.SALT, salt.hex())
                 settings.put(self._con, settings.HEAD, 0)
                 settings.put(self._con, settings.SEED, secrets.randbits(63))
                 settings.put(self._con, settings.SERIES, secrets.token_hex(8))
                 settings.put(self._con, settings.CHECK, self.key.check())
+                self._con.execute("DELETE FROM chain")
+                chain.append(self._con, self.key, chain.BEGUN, 0)
         elif check != self.key.check():
             raise VaultError("this key does not belong to this vault", hint=LOST)
         if settings.get(self._con, settings.TEXTS):
             with self._transaction():
                 replace_texts(self._con, self.key)
+        if not chain.end(self._con)[0]:  # of before there were chains
+            with self._transaction() as connection:
+                chain.append(connection, self.key, chain.BEGUN, int(settings.get(connection, settings.HEAD) or 0))
+        chain.check(self._con, self.key)
         self.series_id = str(settings.get(self._con, settings.SERIES))
         with suppress(OSError):
             (self.folder / RELEASES).mkdir(mode=FOLDER, exist_ok=True)
@@ -241,8 +252,10 @@ class DuckDBVault:
 
     def prepare(self, change: Change) -> None:
         """Write a release and all that it tells, in one transaction; refuse if another was first or is pending."""
-        with self._transaction() as connection:
+        act = chain.ADOPTED if change.state == ADOPTED else chain.PREPARED
+        with self._change() as connection:
             write(connection, change)
+            chain.append(connection, self.key, act, change.release, change.manifest_digest or change.digest or "")
 
     def confirm(self, release: int, *, path: str | None = None, facts: dict[str, Any] | None = None) -> None:
         """Say that a pending release was written and verified; what is given replaces what was prepared."""
@@ -254,7 +267,7 @@ class DuckDBVault:
         self._resolve(release, ABANDONED)
 
     def _resolve(self, release: int, state: str, also: str = "", *parameters: str | None) -> None:
-        with self._transaction() as connection:
+        with self._change() as connection:
             changed = one(
                 connection,
                 f"UPDATE releases SET state = ?{also} WHERE release = ? AND state = ?",  # noqa: S608 -- fixed texts
@@ -262,6 +275,7 @@ class DuckDBVault:
             )
             if changed != 1:
                 raise RefusedError(f"release {release} is not pending", hint="Look at `reveil history`.")
+            chain.append(connection, self.key, chain.CONFIRMED if state == CONFIRMED else chain.ABANDONED, release)
 
     def placements(self, release: int, high: Int64Array, low: Int64Array) -> pl.DataFrame:
         """Return ``record``, ``place`` and ``grp`` of those of the given persons who were in a release."""
@@ -291,9 +305,12 @@ class DuckDBVault:
                 raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=self.folder)
             with self._transaction() as connection:
                 found = delete_person(connection, int(high), int(low), tombstone=tombstone, revised=revised or {})
+                if found:
+                    chain.append(connection, self.key, chain.FORGOTTEN, self.head())
             if found:
                 with private(self.folder), translated(self.folder):
                     self._rewrite()
+                self._settle()
         return found
 
     def _rewrite(self) -> None:

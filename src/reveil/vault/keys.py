@@ -10,18 +10,13 @@ import secrets
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from reveil.errors import VaultError
-from reveil.kernels import sha256
-from reveil.kernels.plain import sha256 as plain
-from reveil.threads import each
 from reveil.vault.private import private, write_private
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import numpy.typing as npt
-    import polars as pl
 
     from reveil.vault.protocol import Int64Array
 
@@ -30,6 +25,10 @@ VARIABLE = "REVEIL_KEY"
 SIZE = 32
 SHORTEST = 16  # characters of a key in words
 BLOCK = 64  # bytes that SHA-256 takes at a time
+CHUNK = 1 << 14  # persons whose digests are in memory at a time
+SALT = 16  # bytes
+# 32 MiB and about a tenth of a second for each guess at a passphrase (RFC 7914).
+COST, WIDTH = 1 << 15, 8
 HEX = re.compile(rf"[0-9a-fA-F]{{{2 * SIZE}}}")
 LOST = (
     f"Restore the file 'key' from a backup, or set {VARIABLE} to the key. "
@@ -54,9 +53,12 @@ class Key:
         raise TypeError("a key is not pickled")
 
     @classmethod
-    def load(cls, folder: Path) -> Key:
-        """Return the key from the environment or from the vault's folder."""
-        given = _from_environment()
+    def load(cls, folder: Path, salt: bytes | None = None) -> Key:
+        """Return the key from the environment or from the vault's folder.
+
+        ``salt`` is the vault's own, for a passphrase; None for a vault of before passphrases were salted.
+        """
+        given = _from_environment(salt)
         if given is not None:
             return cls(given)
         path = folder / KEY_FILE
@@ -71,11 +73,11 @@ class Key:
         return cls(bytes.fromhex(text))
 
     @classmethod
-    def load_or_make(cls, folder: Path) -> Key:
+    def load_or_make(cls, folder: Path, salt: bytes | None = None) -> Key:
         """Return the key, drawn now and kept in the vault's folder if there is none yet."""
         path = folder / KEY_FILE
         if VARIABLE in os.environ or path.exists():
-            return cls.load(folder)
+            return cls.load(folder, salt)
         secret = secrets.token_bytes(SIZE)
         try:
             with private(folder):
@@ -88,29 +90,22 @@ class Key:
         """Return HMAC-SHA-256 of each canonical text, its first 128 bits as two signed numbers."""
         if persons.null_count():
             raise ValueError("a person without an identity has no pseudonym")
-        content, starts = _joined(persons)
-        out = np.empty((len(persons), 2), np.uint64)
-        inner, outer = (self._state(pad) for pad in (0x36, 0x5C))
+        # HMAC by hand: the two halves of the padded key are taken in once and copied for each person (RFC 2104).
+        inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in self._block)) for pad in (0x36, 0x5C))
+        out = np.empty((len(persons), SIZE // 8), ">i8")
+        for start in range(0, len(persons), CHUNK):
+            found = []
+            for text in persons[start : start + CHUNK].cast(pl.Binary).to_list():
+                inside, outside = inner.copy(), outer.copy()
+                inside.update(text)
+                outside.update(inside.digest())
+                found.append(outside.digest())
+            out[start : start + len(found)] = np.frombuffer(b"".join(found), ">i8").reshape(-1, SIZE // 8)
+        return out[:, 0].astype(np.int64), out[:, 1].astype(np.int64)
 
-        def work(part: slice) -> None:
-            sha256.hmac(inner, outer, content, starts, part.start, part.stop, sha256.ROUNDS, out)
-
-        half = len(persons) // 2
-        each(work, [slice(0, half), slice(half, len(persons))])
-        if len(persons) and tuple(map(int, out[0])) != plain.hmac(self._secret, str(persons[0]).encode()):
-            raise VaultError(
-                "pseudonyms come out wrong on this machine", hint="Clear numba's cache and try again; please report it."
-            )
-        numbers = out.view(np.int64)
-        return numbers[:, 0].copy(), numbers[:, 1].copy()
-
-    def _state(self, pad: int) -> npt.NDArray[np.uint32]:
-        """Return the state of SHA-256 after the padded key."""
-        state, words = sha256.START.copy(), np.zeros(64, np.uint32)
-        block = bytes(byte ^ pad for byte in self._secret.ljust(BLOCK, b"\0"))
-        words[:16] = np.frombuffer(block, ">u4")
-        sha256.compress(state, words, sha256.ROUNDS)
-        return state
+    @property
+    def _block(self) -> bytes:
+        return self._secret.ljust(BLOCK, b"\0")
 
     def stream(self, seed: int, release: int, *about: str) -> int:
         """Return the seed of a release's generator: 256 bits that nobody without the key can know.
@@ -128,21 +123,17 @@ class Key:
         """Return what tells this key from another without telling the key."""
         return self._other("reveil vault").hex()
 
+    def seal(self, *words: str) -> str:
+        """Return a digest that nobody without the key can make or check."""
+        return self._other("reveil seal", *words).hex()
+
     def _other(self, *words: str) -> bytes:
         # The byte 255 is in no UTF-8 text, so that no person's pseudonym is one of these numbers.
         message = b"".join(b"\xff" + word.encode() for word in words)
         return hmac.digest(self._secret, message, "sha256")
 
 
-def _joined(texts: pl.Series) -> tuple[npt.NDArray[np.uint8], Int64Array]:
-    """Return the bytes of texts one behind the other, and where each starts."""
-    lengths = texts.str.len_bytes().to_numpy()
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    whole = str(texts.str.join("").item()) if len(texts) else ""
-    return np.frombuffer(whole.encode(), np.uint8), starts
-
-
-def _from_environment() -> bytes | None:
+def _from_environment(salt: bytes | None) -> bytes | None:
     text = os.environ.get(VARIABLE)
     if text is None:
         return None
@@ -154,4 +145,7 @@ def _from_environment() -> bytes | None:
             hint=f"Give 64 hex digits or at least {SHORTEST} characters, or unset the variable to use the vault's own "
             "key file.",
         )
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+    words = text.encode("utf-8", "surrogateescape")
+    if salt is None:
+        return hashlib.sha256(words).digest()
+    return hashlib.scrypt(words, salt=salt, n=COST, r=WIDTH, p=1, maxmem=256 * WIDTH * COST, dklen=SIZE)

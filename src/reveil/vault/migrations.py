@@ -63,7 +63,11 @@ THIRD = Migration(
         "UPDATE ledgers SET blanked = (name = 'cohorts')",
     ),
 )
-MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD)
+# Every change of state is an entry of a chain, whose end is kept outside the vault as well (see anchor.py).
+CHAIN = Migration(
+    4, ("CREATE TABLE chain (entry INTEGER, act TEXT, release INTEGER, about TEXT, nonce TEXT, digest TEXT)",)
+)
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD, CHAIN)
 
 
 def current(connection: duckdb.DuckDBPyConnection) -> int | None:
