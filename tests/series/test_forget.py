@@ -96,12 +96,12 @@ def test_a_value_that_was_never_published_goes(tmp_path):
     """Published ones stay in the list of values, without a person: else the set of possible values would shrink."""
     own = series(tmp_path, rv.Refinement(k=4))
     own.publish(snapshot(0, 6))
-    secret = "what p0 has had since, and nobody else"
-    second = own.publish(pl.concat([snapshot(0, 1, p0=secret), snapshot(100, 110)]))
+    since = "what p0 has had since, and nobody else"
+    second = own.publish(pl.concat([snapshot(0, 1, p0=since), snapshot(100, 110)]))
     assert second.manifest["withheld"] == 1
-    assert in_bytes(own.vault, secret) == [secret]
+    assert in_bytes(own.vault, since) == [since]
     assert own.forget(0, tombstone=True)
-    assert in_bytes(own.vault, secret) == []
+    assert in_bytes(own.vault, since) == []
 
 
 def test_a_tombstone_of_a_cohort_has_no_value(tmp_path):
