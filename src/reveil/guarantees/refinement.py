@@ -97,7 +97,7 @@ class Refinement(Guarantee):
     Does not protect against: somebody who knows whose value changed (tau-safety); "did this person ever have v?" when
     values change (the global guarantee); related persons; other publishers' data; in the counted grade, somebody who
     asks why groups are as they are. With ``counterfeits``, somebody who knows who left. It does not hide who is in the
-    table.
+    table. With several sensitive columns each is protected by itself: whoever knows one value may find the row by it.
     ``blind``: cuts and repairs depend on sizes and on the values of whole cells only, and values must not change. A
     release is then equally likely for every way in which the values of a cell could belong to its members (all choices
     are the same), so whoever knows this code believes no more than the shares of a cell say. Newcomers whose values

@@ -64,7 +64,8 @@ class Static(Guarantee):
     agrees with the release is taken as equally likely.
     Assumes: one record for each person; all that an outsider may know is declared as quasi.
     Does not protect against: a second release of the same people (use a series guarantee); and, in the counted
-    grade, an adversary who knows the algorithm and reasons about cuts that were not made.
+    grade, an adversary who knows the algorithm and reasons about cuts that were not made. With several sensitive
+    columns each is protected by itself: whoever knows one value of a person may find the row by it and read the others.
     ``k = "auto"`` lets a method that deals by value choose k (see :mod:`reveil.guarantees.automatic_k`); the manifest
     promises the k that was chosen, at least 2.
     Source: Sweeney 2002; Machanavajjhala et al. 2007; Li, Li, Venkatasubramanian 2007.

@@ -25,7 +25,8 @@ class KAnonymity(Model):
 
     *Does not protect against*: learning a sensitive value without finding the record. If all the records of a
     group have the same value, whoever is known to be in the group has it: ask for diversity as well. Nor against
-    several releases held side by side.
+    several releases held side by side, nor against somebody who knows a sensitive value of a person and looks only at
+    the records that have it.
 
     *Closure*: monotone: a superset has at least as many records. Union-closed: it follows, a union is a superset
     of both. (Of groups that are not empty: the empty group is valid and its supersets need not be.)

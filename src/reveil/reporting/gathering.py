@@ -26,6 +26,7 @@ from reveil.models.any_group import AnyGroup
 from reveil.reporting.known_values import knowing
 from reveil.reporting.over_time import comparing, risk, trend
 from reveil.reporting.words import GRADES, plain_limits, plain_words, sections
+from reveil.respelling import respelled
 from reveil.series.agreement import described
 from reveil.series.lines import line
 from reveil.series.published import silent
@@ -175,8 +176,9 @@ def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
     if held.release is None or held.snapshot is None or held.strange:
         return {}
     try:
-        subject = Subject(held.snapshot, held.release, Workload(QUERIES))
-        own = aggregates(held.snapshot, held.release)
+        release = respelled(held.release, held.snapshot)
+        subject = Subject(held.snapshot, release, Workload(QUERIES))
+        own = aggregates(held.snapshot, release)
         found = {key: value for each in MEASURES for key, value in each().of(subject).items()}
     except ReveilError as misfit:
         if held.row is None:
