@@ -114,9 +114,7 @@ def test_arx_ages_are_off_by_one_and_stop_the_audit(family):
         ("anjana", False, ["marital-status", "education", "native-country", "workclass"], True),
         pytest.param("anonypy", False, [], True, marks=slow),
         pytest.param("arx_local", True, [], False, marks=slow),  # eight rows of stars are eight, and ten were promised
-        pytest.param(
-            "arx_k_local", True, [], False, marks=slow
-        ),  # k alone was asked for: some classes have one occupation
+        pytest.param("arx_k_local", True, [], False, marks=slow),  # k alone: classes of one occupation
         pytest.param("anjana", True, [], True, marks=slow),
     ],
 )

@@ -247,3 +247,33 @@ def test_plain_words():
     assert len({tuple(plain_words(own)) for own in others}) == 3
     assert len({tuple(plain_limits(own)) for own in (*others, rv.TauSafety(m=4), rv.Static(k=5))}) == 5
     assert not ILLNESSES.search(" ".join(text for own in others for text in (*plain_words(own), *plain_limits(own))))
+
+
+def test_the_headline_says_who_and_attacks_that_were_not_made_are_not_said_to_find_nothing(tmp_path):
+    schema = rv.Schema(person="pid", quasi=["x"], sensitive="s", types={"x": "number"})
+    first = pl.DataFrame({"pid": range(8), "x": range(8), "s": list("abcdabcd")})
+    second = first.with_columns(s=pl.Series(list("abcdabce")))
+    config = tmp_path / "reveil.toml"
+    config.write_text(
+        '[series]\nname = "two"\n[columns]\npid = "person"\nx = "quasi"\ns = "sensitive"\n'
+        '[guarantee]\nkind = "static"\nk = 4\n'
+    )
+    releases = []
+    for number, frame in enumerate((first, second), start=1):
+        frame.write_csv(tmp_path / f"raw{number}.csv")
+        release = rv.anonymize(frame, schema, rv.KAnonymity(4), seed=number)
+        releases.append(release.write(tmp_path / f"r{number}.csv"))
+    truth = [tmp_path / "raw1.csv", tmp_path / "raw2.csv"]
+    content = report(config, releases, truth, tmp_path / "report.html")
+    risk, page = content["risk"], (tmp_path / "report.html").read_text()
+    assert "by somebody who knows who is in which release;" in risk["sentence"]
+    # One value changed, and whoever knows whose reads it off.
+    assert (risk["certain"], risk["knows_more"]["certain"]) == (0, 1)
+    assert "Somebody who knows more finds out more: 1 person" in page
+    own = risk["columns"][0]
+    assert "minimality" in [attack["name"] for attack in own["not_run"]]
+    assert not {"minimality", "linkage"} & set(own["found_nothing"])
+    assert page.index("Not made, so that nothing is known") < page.index("minimality (no publisher")
+    assert own["linkage"] == 0.25
+    one = own["steps"][0]
+    assert one["last_release"] == one["highest_proven"] > 0

@@ -100,8 +100,13 @@ def _lines(told: Mapping[str, Outcome]) -> list[str]:
         *_rows(safe),
         "",
         "Every file was checked from its bytes before it was confirmed. m-invariance is the older rule: it does",
-        "not cover people who return or change, and the attack shows it.",
+        f"not cover people who return or change{_shown(told['m-invariance'])}.",
     ]
+
+
+def _shown(own: Outcome) -> str:
+    """Say that an attack broke a bound, where one did."""
+    return ", and the attack shows it" if not own.summary["held"] else ""
 
 
 def _table(told: Mapping[str, Outcome]) -> list[str]:

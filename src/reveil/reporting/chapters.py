@@ -32,7 +32,7 @@ def risk(marks: Marks) -> Part:
         return key, title, words + paragraph(HOW_TO, "quiet")
     many, of = found["releases"], marks.content["series"]["releases"]
     steps = {1: "", 2: ": on the first alone, and on both together"}.get(
-        many, ": on the first alone, on the first few, and on all together"
+        many, ": on the first alone, on ever more of them, and on all together"
     )
     words = (
         f"<p>The attacks know {escape(KNOWS.get(found['known'], found['known']))}. They were made on "
@@ -90,6 +90,13 @@ def _attacked(marks: Marks, path: str, own: dict[str, Any], bound: float | None,
         parts.append(_attacks(marks, path, attacks, last))
     if own["found_nothing"]:
         parts.append(paragraph(f"Nothing was found by: {', '.join(own['found_nothing'])}.", "quiet"))
+    if own["not_run"]:
+        reasons = "; ".join(f"{attack['name']} ({attack['why']})" for attack in own["not_run"])
+        parts.append(paragraph(f"Not made, so that nothing is known of what they would find: {reasons}.", "quiet"))
+    if own["linkage"] is not None:
+        chance = marks.value(f"{path}.linkage", "number")
+        words = f"The row of somebody can be found with a chance of up to {chance} (linkage)."
+        parts.append(f'<p class="quiet">{words}</p>')
     return "".join(parts)
 
 
@@ -256,6 +263,8 @@ def extras(marks: Marks) -> Part:
         )
         drawn = figure("Rows that were added, and records that were left out.", picture)
     columns = [Column("release", "release"), *(Column(name, key) for key, name in named.items())]
+    if any(marks.values("made_up")):
+        columns.append(Column("of the rows made up", "made_up", "share"))
     meaning = terms(
         [
             ("counterfeits", "Made-up rows. How many a group has is in the manifest."),

@@ -154,6 +154,7 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, Any]:
         "groups": manifest.get("groups"),
         "group_sizes": sizes,
         "counterfeits": (manifest.get("counterfeits") or {}).get("total"),
+        "made_up": _made_up(manifest),
         "suppressed": manifest.get("suppressed"),
         "withheld": manifest.get("withheld"),
         "dirty": manifest.get("dirty"),
@@ -169,6 +170,12 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, Any]:
         "digest": manifest.get("digest") if row is None else row.digest,
         "manifest_digest": None if row is None else row.manifest_digest,
     }
+
+
+def _made_up(manifest: Mapping[str, Any]) -> float | None:
+    """Return the share of the rows that are counterfeit."""
+    fakes, rows = (manifest.get("counterfeits") or {}).get("total"), manifest.get("rows")
+    return None if fakes is None or not rows else fakes / rows
 
 
 def _measured(held: Held, notes: list[str]) -> dict[str, Any]:

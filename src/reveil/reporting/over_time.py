@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from reveil.adversary import audit
 from reveil.adversary.course import course
+from reveil.adversary.wording import broken
 from reveil.errors import ReveilError
 from reveil.measures.churn import churn
 from reveil.measures.comparability import comparability
@@ -34,7 +36,14 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
         notes.append("The attacks lack the releases that are missing: whoever holds these may know more.")
     # Another tool's table is read with the types of the snapshots; one of Reveil's has been read.
     sources = [held.source if held.adopted else held.release for held in able]
-    found = course(sources, about.schema, [held.truth for held in able], guarantee=about.guarantee, stage=stage)
+    truth = [held.truth for held in able]
+    found = course(sources, about.schema, truth, guarantee=about.guarantee, stage=stage)
+    notes += found.audit.notes
+    more = None
+    if found.audit.known == "presence" and not about.guarantee.remembers and len(able) > 1:
+        # Nothing is promised of releases side by side: what somebody finds out who knows more belongs beside it.
+        stage("attacking as somebody who knows whose value changed")
+        more = audit(sources, about.schema, truth=truth, known="events", guarantee=about.guarantee)
     summary = found.audit.summary
     return {
         "known": found.audit.known,
@@ -48,6 +57,12 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
         "above_half": summary["above"]["0.5"],
         "highest_proven": summary["highest_proven"],
         "sentence": found.audit.sentence,
+        "limits": found.audit.limits,
+        "broken": broken(found.audit.limits),
+        "unread": found.audit.unread,
+        "knows_more": None
+        if more is None
+        else {"known": more.known, "certain": more.summary["certain"], "sentence": more.sentence},
         "columns": [_column(name, steps) for name, steps in found.steps.items()],
     }
 
@@ -83,7 +98,10 @@ def _column(name: str, steps: list[Step]) -> dict[str, Any]:
             }
             for attack in telling
         ],
-        "found_nothing": [attack for attack in last.attacks if attack not in telling],
+        # Linkage finds rows, not values: it has a number of its own.
+        "linkage": (last.attacks.get("linkage") or {}).get("prosecutor"),
+        "found_nothing": [attack for attack in last.ran if attack not in telling and attack != "linkage"],
+        "not_run": [{"name": name, "why": why} for name, why in last.not_run.items()],
     }
 
 

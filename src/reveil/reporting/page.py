@@ -83,16 +83,25 @@ def _verdict(marks: Marks) -> str:
     risk = marks.content["risk"]
     if risk is None:
         return ""
+    kept = any(own["held"] and own["over"] == "release" for own in risk["limits"])
     if not risk["held"]:
         kind, word = "bad", "Broken: the attacks found more than this series promises."
+    elif risk["unread"]:
+        # What nobody can read excludes nobody, and proves nothing either.
+        kind, word = "", "No attack found more than is promised, but some labels could not be read."
     elif risk["bound"] is None:
-        kind, word = "", "No bound is promised for the releases together."
+        alone = "Each release by itself keeps what it promises. " if kept else ""
+        kind, word = "", f"{alone}No bound is promised for the releases together."
     elif risk["releases"] < marks.content["series"]["releases"]:
         # Green is for the whole series: what was not attacked may tell more.
         kind, word = "", "No attack found more than this series promises, but not all releases could be attacked."
     else:
         kind, word = "good", "Held: no attack found more than this series promises."
-    return f'<div class="word {kind}"><p><strong>{word}</strong></p>{paragraph(risk["sentence"])}</div>'
+    more = [f"{found[:1].upper()}{found[1:]}." for found in risk["broken"]]
+    if risk["knows_more"] is not None:
+        more.append(f"Somebody who knows more finds out more: {risk['knows_more']['sentence']}")
+    said = "".join(map(paragraph, [risk["sentence"], *more]))
+    return f'<div class="word {kind}"><p><strong>{word}</strong></p>{said}</div>'
 
 
 def _releases(marks: Marks) -> Part:

@@ -102,7 +102,7 @@ GRADES = {
 _TOGETHER = "Somebody may keep every file of this series and compare them line by line."
 _PLAIN: dict[str, tuple[str, str]] = {
     "static": (
-        "Every file is safe by itself: whoever is looked up in it is found in a group with {part}.",
+        "Every file is judged by itself: whoever is looked up in it is found in a group with {part}.",
         (
             "Nothing is promised about two files together. Somebody who holds two releases about the same people can "
             "subtract one from the other, and often knows who has what."
@@ -121,8 +121,8 @@ _PLAIN: dict[str, tuple[str, str]] = {
             "nobody with a sensitive value by more than a chance of {bound}."
         ),
         (
-            "To keep that word, a few made-up rows (counterfeits) may stand among the real ones; how many there are "
-            "in each group is told, which ones they are is not."
+            "To keep that word, made-up rows (counterfeits) may stand among the real ones; how many there are in each "
+            "group is told, which ones they are is not. What was added is counted below."
         ),
     ),
     "refinement": (
