@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from reveil.errors import FileError
 from reveil.manifest import manifest_path
 from reveil.snapshot import read_text_table
@@ -22,6 +20,8 @@ from reveil.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import polars as pl
 
 SUFFIXES = (".csv", ".parquet")
 # How a header cell begins that a spreadsheet would run, or that is quoted already.

@@ -12,7 +12,8 @@ from reveil.codes import Codes, encode
 from reveil.errors import ConfigError, DataError, FileError
 from reveil.notation import parsed
 from reveil.schema import Role, Schema
-from reveil.snapshot import Snapshot, canonical_text, read_snapshot
+from reveil.snapshot import Snapshot, canonical_text, read_snapshot, read_text_table
+from reveil.snapshot.parquet_file import read_parquet
 
 if TYPE_CHECKING:
     from reveil.statistics import IntArray
@@ -41,15 +42,11 @@ def read_columns(population: Any, names: list[str]) -> pl.DataFrame:
     """Return these columns of a frame, or of a file; those of a CSV file as texts."""
     if isinstance(population, str | Path):
         path = Path(population)
-        if not path.is_file():
+        if not _is_file(path):
             raise FileError("there is no such registration list", file=path, hint="Check population = ...")
-        try:
-            csv = path.suffix.lower() != ".parquet"
-            frame = pl.read_csv(path, infer_schema=False) if csv else pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError):
-            raise FileError(
-                "this registration list cannot be read", file=path, hint="It must be a CSV or Parquet file."
-            ) from None
+        # As strictly as the table itself: a reader that mends a list moves values from one person to another.
+        parquet = path.suffix.lower() == ".parquet"
+        frame = read_parquet(path, lambda _: None) if parquet else read_text_table(path)
     else:
         frame = _frame(population)
     missing = [name for name in names if name not in frame.columns]
@@ -60,6 +57,13 @@ def read_columns(population: Any, names: list[str]) -> pl.DataFrame:
             hint="It needs the person column and every quasi column that is published.",
         )
     return frame.select(names)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _frame(population: Any) -> pl.DataFrame:

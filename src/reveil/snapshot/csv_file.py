@@ -172,8 +172,9 @@ def _check_names(names: tuple[str | None, ...], path: Path) -> None:
     twice = next((i for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         # By number: in a file without a header these would be cells of a record.
+        first = names.index(names[twice])
         raise DataError(
-            f"one name stands more than once in the header, over columns {names.index(names[twice]) + 1} and {twice + 1}",
+            f"one name stands more than once in the header, over columns {first + 1} and {twice + 1}",
             file=path,
             line=1,
             hint="Give each column a name of its own, in the first line.",
