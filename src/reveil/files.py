@@ -46,12 +46,12 @@ def output_path(path: str | Path) -> Path:
     if target.suffix.lower() not in SUFFIXES:
         raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
     try:
+        str(target).encode()
         folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
         there = target.parent.is_dir()
-    except (OSError, ValueError):  # a name too long for the disk, or with a NUL
-        raise FileError(
-            "cannot write here", file=target, hint="Choose a shorter name; .manifest.json is written beside the table."
-        ) from None
+    except (OSError, ValueError):  # a name too long for the disk, with a NUL, or that is not UTF-8
+        hint = "Choose a short name of ordinary letters; .manifest.json is written beside the table."
+        raise FileError("cannot write here", file=target, hint=hint) from None
     if not there or folders:
         raise FileError(
             "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."

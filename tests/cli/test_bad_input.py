@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -349,3 +350,16 @@ def test_a_damaged_registration_list(folder, text):
     (folder / "reveil.toml").write_text(config + 'population = "list.csv"\n')
     (folder / "list.csv").write_text(text, encoding="latin-1")
     is_told(publish(folder))
+
+
+def test_names_that_are_not_utf_8(folder):
+    call = "import os, sys; from reveil.cli import main; sys.argv[1:] = map(os.fsdecode, {}); main()"
+    odd, data, config = (os.fsencode(folder / name) for name in ("\udce9.csv", "raw.csv", "reveil.toml"))
+    for arguments in (
+        [b"publish", data, b"-c", config, b"-o", odd],
+        [b"publish", odd, b"-c", config, b"-o", data + b".csv"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", call.format(arguments)], capture_output=True, text=True, check=False
+        )
+        is_told(done, "cannot")
