@@ -123,14 +123,14 @@ def shown(values: Iterable[object]) -> str:
 
 
 def excerpt(value: object) -> str:
-    """Return one *quasi* value, or a name out of a file, for a message: 40 characters of it, of its first line.
+    r"""Return one *quasi* value, or a name out of a file, for a message: 40 characters of it, of its first line.
 
     Where there are more lines, a quote has swallowed them, and the rest of the first one may be other cells, too: then
     it ends at the first mark that could separate cells.
 
     >>> excerpt("4410")
     "'4410'"
-    >>> excerpt("4410,flu\\n4411,gout")
+    >>> excerpt("4410,flu\n4411,gout")
     "'4410…'"
     """
     text = str(value)
@@ -140,6 +140,11 @@ def excerpt(value: object) -> str:
     if len(kept) < len(text) or len(kept) > LONGEST_SHOWN:
         kept = kept[: LONGEST_SHOWN - 1] + "…"
     return repr("".join(ch if ch.isprintable() else "\N{REPLACEMENT CHARACTER}" for ch in kept))
+
+
+def has_line_end(name: str) -> bool:
+    """Return whether a name goes over several lines: then a quote may have made a name of records."""
+    return _LINE_END.search(name) is not None
 
 
 def is_shown_whole(name: str) -> bool:

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from reveil.errors import FileError
 from reveil.manifest import MANIFEST, manifest_at, manifest_path
 from reveil.snapshot import read_text_table
@@ -26,6 +24,8 @@ from reveil.snapshot.types import outside_the_calendar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+
+    import polars as pl
 
 SUFFIXES = (".csv", ".parquet")
 # How a header cell begins that a spreadsheet would run, or that is quoted already.
@@ -67,12 +67,12 @@ def output_path(path: str | Path) -> Path:
     if target.suffix.lower() not in SUFFIXES:
         raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
     try:
+        str(target).encode()
         folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
         there = target.parent.is_dir()
-    except (OSError, ValueError):  # a name too long for the disk, or with a NUL
-        raise FileError(
-            "cannot write here", file=target, hint="Choose a shorter name; .manifest.json is written beside the table."
-        ) from None
+    except (OSError, ValueError):  # a name too long for the disk, with a NUL, or that is not UTF-8
+        hint = "Choose a short name of ordinary letters; .manifest.json is written beside the table."
+        raise FileError("cannot write here", file=target, hint=hint) from None
     if not there or folders:
         raise FileError(
             "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."

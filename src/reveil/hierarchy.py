@@ -181,6 +181,8 @@ def read_toml(text: str, path: str | Path) -> dict[str, Any]:
     for _ in range(_DEEPEST):
         if any(isinstance(one, int) and abs(one) >= _LARGEST for one in level):
             raise _too_long(path)
+        if any(isinstance(one, str) and "\0" in one for one in level):
+            raise ConfigError("a text in this file has a NUL", file=path, hint="No path and no label has one.")
         level = [
             inner
             for one in level

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from reveil.admitted import Admitted, admitted_codes
 from reveil.codes import Attribute, Codes, Kind
-from reveil.errors import VerificationError
+from reveil.errors import DataError, VerificationError
 from reveil.kernels import ranges
 from reveil.nesting import evenly, nesting_of
 from reveil.notation import Form
@@ -131,8 +131,15 @@ def place(release: Release, codes: Codes, values: pl.Series | pl.DataFrame) -> P
 
 def _numbered(records: pl.DataFrame, published: pl.DataFrame, n: int) -> tuple[IntArray, IntArray]:
     """Number the published combinations of values; return those of the records (-1: never published) and the rows."""
-    if records.height != n or not set(records.columns) <= set(published.columns):
-        raise ValueError("the values must be those of the records, in columns that the release has")
+    if records.height != n:
+        raise ValueError("the values must be those of the records")
+    missing = [name for name in records.columns if name not in published.columns]
+    if missing:
+        raise DataError(
+            f"the release does not publish column {missing[0]!r} as values",
+            column=missing[0],
+            hint="It is sensitive in the config: use the config that the release was made with.",
+        )
     own, others = records.to_dict(), published.select(records.columns).to_dict()
     for name in records.columns:
         if own[name].dtype != others[name].dtype or own[name].dtype.is_float():

@@ -125,7 +125,10 @@ def read_manifest(table: str | Path) -> dict[str, Any]:
             file=path,
             hint=f"This is Reveil {version()}; it reads format {FORMAT}.",
         )
-    wrong = next((key for key, is_usable in _USABLE.items() if not is_usable(manifest.get(key))), None)
+    missing = [key for key in _USABLE if key not in manifest and key not in _OPTIONAL]
+    wrong = next(iter(missing), None) or next(
+        (key for key, usable in _USABLE.items() if not usable(manifest.get(key))), None
+    )
     if wrong is not None:
         raise FileError(f"this manifest has no usable {wrong!r}", file=path, hint="Use the one that Reveil wrote.")
     return manifest
@@ -152,6 +155,7 @@ def _is_column(value: object) -> bool:
         isinstance(value, dict)
         and {"name", "role", "form", "type"} <= set(value)
         and all(isinstance(said, str) for said in value.values())
+        and value["form"] in _FORMS
     )
 
 
@@ -186,6 +190,8 @@ def _fits(value: object) -> bool:
     return isinstance(value, int) and abs(value) < _MANY
 
 
+_FORMS = ("interval", "set", "label", "value", "foreign")  # of cells, as reveil.notation has them
+_OPTIONAL = ("series_id", "stale", "digests")
 _MANY = 2**53  # whole numbers that every reader of JSON has
 _USABLE: dict[str, Callable[[Any], bool]] = {
     "series": _is_text_or_none,

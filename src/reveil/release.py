@@ -30,6 +30,7 @@ from reveil.files import (
 from reveil.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.notation import Form, from_text, quoted, to_text
 from reveil.snapshot import to_native
+from reveil.snapshot.csv_file import check_path
 from reveil.snapshot.parquet_file import FAILURES
 from reveil.threads import each
 
@@ -208,8 +209,7 @@ class Release:
     def read(cls, path: str | Path) -> Release:
         """Read a release that Reveil wrote, manifest included; bytes that do not match the manifest are refused."""
         path = Path(path)
-        if not path.is_file():
-            raise FileError("there is no such file", file=path, hint="Check the path.")
+        check_path(path)
         manifest = read_manifest(path)
         tables = tables_of(path, manifest)
         if not all(table.is_file() for table in tables):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reveil.alike import alike
-from reveil.errors import ConfigError, DataError, is_shown_whole, shown
+from reveil.errors import ConfigError, DataError, has_line_end, is_shown_whole, shown
 from reveil.hierarchy import Taxonomy, value_text
 
 
@@ -297,7 +297,8 @@ def undeclared(
     """Return the names that are not declared, if they may be shown; raise where they could be cells.
 
     A table without a line of names begins with a person. What stands there is taken for names if at least half of it
-    is declared: a header to which a record was glued has fewer.
+    is declared (a header to which a record was glued has fewer) and none of the others goes over several lines (a quote
+    in the header swallows records up to the next one, and behind that one stands a record).
     """
     declared = {column.name for column in columns}
     strange = [place for place, name in enumerate(names, 1) if name not in declared]
@@ -308,13 +309,14 @@ def undeclared(
             file=file,
             hint=f"{lacking} it another table than the config is for?",
         )
-    if 2 * len(strange) > len(names):
+    if 2 * len(strange) > len(names) or any(has_line_end(names[place - 1]) for place in strange):
         places = ", ".join(map(str, strange[:10])) + (f" and {len(strange) - 10:,} more" if len(strange) > 10 else "")
         raise DataError(
-            f"{len(strange):,} of the {len(names):,} columns of this table are not declared: {places}, counted from 1",
+            f"{len(strange):,} of the {len(names):,} columns of this table {'is' if len(strange) == 1 else 'are'} not "
+            f"declared: {places}, counted from 1",
             file=file,
             hint=f"{lacking} it another table than the config is for? Else give each of them a role under [columns]. "
-            "With so few known names, the others may be cells: they are not shown.",
+            "They are not shown: with so few known names, or names over several lines, they may be cells.",
         )
     return [names[place - 1] for place in strange]
 

@@ -70,7 +70,7 @@ def read_list(population: Any, table: Snapshot, names: Iterable[str]) -> Snapsho
     own = _Columns.of(columns, schema.null_values)
     if isinstance(population, str | Path):
         path = Path(population)
-        if not path.is_file():
+        if not _is_file(path):
             raise FileError("there is no such registration list", file=path, hint="Check population = ...")
         return replace(read_snapshot(path, own), origin=str(path))
     if not hasattr(population, "__arrow_c_stream__") and not hasattr(population, "columns"):
@@ -79,6 +79,13 @@ def read_list(population: Any, table: Snapshot, names: Iterable[str]) -> Snapsho
         own.check_columns(list(population.columns))
         population = population.loc[:, [column.name for column in columns]]
     return read_snapshot(population, own)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def with_absent(

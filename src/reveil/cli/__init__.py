@@ -93,10 +93,20 @@ def _run() -> int:
         # The reader of our output has gone; say nothing more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except BaseException as error:  # noqa: BLE001  (the text of a foreign exception may quote cells: never show it)
+    except OSError as error:
+        # The system's own words, about a path that somebody gave; of a table's content they know nothing.
+        why = (error.strerror or "it cannot be read or written").lower()
+        click.echo(f"error: {error.filename or 'a file'}: {why}", err=True)
+        click.echo("  Check the path, its permissions and the free space.", err=True)
+        code = 2
+    except BaseException as error:
         # What polars raises where it gives up is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        if isinstance(error, ValueError) and str(error).startswith("embedded null"):
+            click.echo("error: a path has a NUL\n  Check the arguments.", err=True)
+            return 2
+        # The text of a foreign exception may quote cells: it is never shown.
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
         click.echo(f"error: something went wrong inside Reveil ({type(error).__name__} at {place})", err=True)

@@ -55,7 +55,9 @@ class PublishedSchema(Schema):
         if extra:
             line = f', such as\n  {toml_key(extra[0])} = "plain"' if is_shown_whole(extra[0]) else "."
             raise DataError(
-                f"column{'' if len(extra) == 1 else 's'} {shown(extra)} {'is' if len(extra) == 1 else 'are'} not declared",
+                f"column {shown(extra)} is not declared"
+                if len(extra) == 1
+                else f"columns {shown(extra)} are not declared",
                 file=file,
                 column=extra[0],
                 hint="Take it out of the table, or give it a role under [columns]" + line,

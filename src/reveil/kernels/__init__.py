@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function in nopython mode, without the GIL, cached on disk where that is safe."""
     compiled: Any = numba.njit(nogil=True)(function)
-    if isinstance(compiled, numba.core.dispatcher.Dispatcher):  # with NUMBA_DISABLE_JIT it is the function itself
+    if compiled is not function:  # it is, with NUMBA_DISABLE_JIT
         compiled._cache = _cache.KernelCache(function)
     made: Callable[..., Any] = compiled
     return made

@@ -5,9 +5,9 @@ that they depend on: the sources of all kernels (one is compiled into another), 
 llvmlite. What does not match, damaged or out of date, is removed and made again.
 
 The folder is ``reveil/kernels`` in the user's cache, or ``reveil`` in ``NUMBA_CACHE_DIR`` where that is set. It belongs
-to the user, nobody else can write to it, it is no link, and nobody else can put another one in its place. If that is not
-so, if there is no such folder and none can be made, or if nothing can be written to it, kernels are compiled in each
-process, and nothing is left anywhere.
+to the user, nobody else can write to it, it is no link, and nobody else can put another one in its place. If that is
+not so, if there is no such folder and none can be made, or if nothing can be written to it, kernels are compiled in
+each process, and nothing is left anywhere.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _stamp() -> bytes:
     return total.digest()
 
 
-class KernelCache(CacheProtocol):  # type: ignore[misc]  # numba has no types
+class KernelCache(CacheProtocol):
     """What numba asks for a compiled kernel before it compiles, and gives one to afterwards."""
 
     def __init__(self, function: Callable[..., Any]) -> None:

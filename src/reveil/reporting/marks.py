@@ -32,7 +32,7 @@ def display(value: Any, how: str) -> str:
         return f"{value:,}"
     if how == "share":
         return f"{value:.1%}"
-    if how == "number":
+    if how == "number" and isinstance(value, int | float):  # what a model says it reached may be anything
         return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return str(value)[:10] if how == "time" else str(value)
 

@@ -85,11 +85,12 @@ def read_bytes(path: Path) -> bytes:
 def check_path(path: Path) -> None:
     """Raise unless there is a file at this path."""
     try:
+        str(path).encode()  # polars takes no path that is not UTF-8
         if path.is_dir():
             raise FileError("this is a folder, not a file", file=path, hint="Name a .csv or .parquet file in it.")
         if not path.exists():
             raise FileError("there is no such file", file=path, hint="Check the path.")
-    except (OSError, ValueError):  # a name too long, or a folder on the way that cannot be entered
+    except (OSError, ValueError):  # a name that is no text or too long, or a folder on the way that cannot be entered
         raise FileError("cannot read this file", file=path, hint="Check its path and permissions.") from None
 
 
@@ -172,8 +173,9 @@ def _check_names(names: tuple[str | None, ...], path: Path) -> None:
     twice = next((i for i, name in enumerate(names) if name in names[:i]), None)
     if twice is not None:
         # By number: in a file without a header these would be cells of a record.
+        first = names.index(names[twice])
         raise DataError(
-            f"one name stands more than once in the header, over columns {names.index(names[twice]) + 1} and {twice + 1}",
+            f"one name stands more than once in the header, over columns {first + 1} and {twice + 1}",
             file=path,
             line=1,
             hint="Give each column a name of its own, in the first line.",
