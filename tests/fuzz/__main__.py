@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -82,7 +83,13 @@ def one(world, seed, number, family=None):
     name = family or Dice(seed, number).pick({name: weight for name, (_, weight) in FAMILIES.items()})
     case = Case(Dice(seed, number, name), world)
     started = time.monotonic()
-    FAMILIES[name][0](case)
+    try:
+        FAMILIES[name][0](case)
+    except Exception as error:  # noqa: BLE001  (a mistake of the fuzzer ends one case, not the run)
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        case.found.append(
+            Finding(f"fuzzer: {type(error).__name__} at {Path(last.filename).name}:{last.lineno}", str(error))
+        )
     return name, case, time.monotonic() - started
 
 
@@ -130,8 +137,9 @@ class Tally:
 
     def say(self, ran):
         total = sum(took for times in self.times.values() for took, _ in times)
+        worked = time.process_time()
         if total:
-            click.echo(f"{ran} cases in {total:.0f} s, {ran / total:.1f} in a second")
+            click.echo(f"{ran} cases in {total:.0f} s, {worked:.0f} s of one processor: {ran / worked:.1f} in a second")
         for name, times in sorted(self.times.items()) if self.wanted else []:
             longest = ", ".join(f"{number} ({took:.1f} s)" for took, number in sorted(times)[:-4:-1])
             mean = sum(took for took, _ in times) / len(times)

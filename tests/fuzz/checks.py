@@ -45,7 +45,7 @@ def _explained(ran, *, remedy):
         yield Finding(f"exit {ran.code} without an error from {ran.asked[0]}", str(ran))
     elif about is not None and len(about.split()) < 4:
         yield Finding(f"an error that names nothing: {_plain(about)}", str(ran))
-    elif remedy and about is not None and lines[-1] is about and lines[0] is about:
+    elif remedy and lines == [about] and "must" not in about:
         yield Finding(f"an error without a remedy: {_plain(about)}", str(ran))
 
 

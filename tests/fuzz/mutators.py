@@ -99,14 +99,15 @@ def _lines(dice, lines):
         "short": lambda: lines[: dice.pick([1, 2])],
         "blank": lambda: [*lines[:row], dice.pick(["", " ", ",", ",,,,,,"]), *lines[row:]],
     }
-    return ways[dice.pick(list(ways))]() or [""]
+    weights = {name: 4 if "header" in name else 1 for name in ways}  # people without a first line are people shown
+    return ways[dice.pick(weights)]() or [""]
 
 
 def _words(dice, words):
     """Damage one cell of a line, or the number of its cells."""
     place = dice.below(len(words))
     old = words[place]
-    what = dice.pick({"cell": 8, "quote": 3, "less": 1, "more": 1})
+    what = dice.pick({"cell": 6, "quote": 4, "less": 1, "more": 1})
     if what == "less":
         return ",".join(words[:place] + words[place + 1 :])
     if what == "more":

@@ -30,10 +30,10 @@ class Ran:
 def run(*asked):
     """Run a command; whatever it raises is kept, not raised."""
     asked = [str(word) for word in asked]
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace")
     interrupt, hook, umask = signal.getsignal(signal.SIGINT), sys.unraisablehook, os.umask(0o022)
     code, escaped = 0, None
-    with _spilled() as spilled:
+    with spilling() as spilled:
         try:
             with (
                 mock.patch.object(sys, "argv", ["reveil", *asked]),
@@ -59,7 +59,7 @@ def _text(stream):
 
 
 @contextmanager
-def _spilled():
+def spilling():
     """Send what is written to the terminal's own number 2 to a file; return a function that reads it."""
     with tempfile.TemporaryFile(dir=_HOME) as file:
         kept = os.dup(2)

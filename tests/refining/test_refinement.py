@@ -286,3 +286,34 @@ def test_huge_thresholds_refuse(tmp_path):
     series = opened(tmp_path, rv.Refinement(k=10**20))
     with pytest.raises(rv.InfeasibleError):
         series.publish(table(range(8)))
+
+
+def _far(frame: pl.DataFrame, people: range) -> pl.DataFrame:
+    """Let some persons live where nobody else does."""
+    return frame.with_columns(
+        pl.when(pl.col("pid").is_in(list(people))).then(pl.lit("Far")).otherwise("town").alias("town")
+    )
+
+
+def test_a_release_is_verified_though_dirty_records_bring_values_that_nobody_has_now(tmp_path):
+    path = tmp_path / "reveil.toml"
+    path.write_text(CONFIG.format(series="seed = 1", guarantee='kind = "refinement"\nk = 10'))
+    _far(table(range(15)), range(3)).write_csv(tmp_path / "s1.csv")
+    table(range(3, 15)).write_csv(tmp_path / "s2.csv")
+    for n in (1, 2):
+        assert command("publish", tmp_path / f"s{n}.csv", "-c", path, "-o", tmp_path / f"r{n}.csv").returncode == 0
+        done = command("verify", tmp_path / f"r{n}.csv", tmp_path / f"s{n}.csv", "-c", path)
+        assert done.returncode == 0, done.stderr
+    release = rv.Release.read(tmp_path / "r2.csv")
+    assert release.manifest["dirty"] == 3
+    assert release.text["town"].str.contains("Far").all()
+
+
+def test_values_that_the_snapshot_does_not_have_are_refused_without_dirty_records(tmp_path):
+    path = tmp_path / "reveil.toml"
+    path.write_text(CONFIG.format(series="seed = 1", guarantee='kind = "refinement"\nk = 10'))
+    _far(table(range(15)), range(3)).write_csv(tmp_path / "s1.csv")
+    table(range(15)).write_csv(tmp_path / "other.csv")
+    assert command("publish", tmp_path / "s1.csv", "-c", path, "-o", tmp_path / "r1.csv").returncode == 0
+    done = command("verify", tmp_path / "r1.csv", tmp_path / "other.csv", "-c", path)
+    assert done.returncode == 1

@@ -92,6 +92,15 @@ def _space(
     return _Space(points, low, high, exact)
 
 
+def check_beyond(release: Release, admitted: Mapping[str, Admitted]) -> None:
+    """Check that values which the snapshot does not have stand in boxes of dirty records only: one in each at least."""
+    told = [own.beyond[release.cells[name].index] for name, own in admitted.items() if own.beyond is not None]
+    if told and int(np.logical_or.reduce(told).sum()) > release.manifest["dirty"]:
+        raise VerificationError(
+            "more boxes have values that the snapshot does not than there are dirty records", hint=ANOTHER_SNAPSHOT
+        )
+
+
 def check_assignment(
     release: Release,
     snapshot: Snapshot,
