@@ -53,18 +53,7 @@ def random_case(seed: int, values: str, *, changes: bool, returns: bool, people:
     part = rng.randint(2, width + 1) if rng.random() < 0.4 else None
     inside = [name for name in names if part is None or life[name][0] < part] or names
     part = None if len(inside) == len(names) else part
-    share = rng.choice([1, 0.85])
-    kept = [name for name in inside if rng.random() < share] or inside
-    rng.shuffle(kept)
-    if rng.random() < 0.6:
-        kept.sort(key=lambda name: life[name][0])
-    boxes: dict[tuple[int, int], str] = {}
-    while kept:
-        size = min(rng.randint(2, 4), len(kept))
-        size = len(kept) if len(kept) - size == 1 else size
-        own, kept = kept[:size], kept[size:]
-        box = (min(life[n][0] for n in own), max(life[n][0] for n in own))
-        boxes[box] = "".join(sorted(boxes.get(box, "") + "".join(life[n][1] for n in own)))
+    boxes = random_groups({name: (life[name][0], life[name][1]) for name in inside}, rng)
     here, gone = set(names), set()
     for _ in range(later):
         for name in sorted(here):
@@ -84,7 +73,24 @@ def random_case(seed: int, values: str, *, changes: bool, returns: bool, people:
                 life[name][1] = rng.choice(values)
         if here:
             frames.append(table(*((name, *life[name]) for name in sorted(here))))
-    return Case(frames, [(*box, own) for box, own in boxes.items()], part)
+    return Case(frames, boxes, part)
+
+
+def random_groups(people: dict[str, tuple[int, str]], rng: random.Random) -> list[tuple[int, int, str]]:
+    """Group some people as another tool may: neighbours or anybody, perhaps not all of them."""
+    share = rng.choice([1, 0.85])
+    kept = [name for name in people if rng.random() < share] or list(people)
+    rng.shuffle(kept)
+    if rng.random() < 0.6:
+        kept.sort(key=lambda name: people[name][0])
+    boxes: dict[tuple[int, int], str] = {}
+    while kept:
+        size = min(rng.randint(2, 4), len(kept))
+        size = len(kept) if len(kept) - size == 1 else size
+        own, kept = kept[:size], kept[size:]
+        box = (min(people[n][0] for n in own), max(people[n][0] for n in own))
+        boxes[box] = "".join(sorted(boxes.get(box, "") + "".join(people[n][1] for n in own)))
+    return [(*box, own) for box, own in boxes.items()]
 
 
 @dataclass(frozen=True)
@@ -96,9 +102,11 @@ class Told:
     times: list[int] = field(default_factory=list)  # the frame of each later release
 
     @classmethod
-    def of(cls, case: Case, guarantee, seed: int) -> Told:
-        """Adopt and publish; what is refused is not published."""
+    def of(cls, case: Case, guarantee, seed: int, before: Case | None = None) -> Told:
+        """Adopt and publish; what is refused is not published. ``before``: adopt the release of this one first."""
         own = PlainSeries(SCHEMA, guarantee, seed)
+        if before is not None:
+            own.adopt(before.first, before.release())
         own.adopt(case.first, case.release())
         told = cls(case)
         for t, frame in enumerate(case.frames[1:], 1):

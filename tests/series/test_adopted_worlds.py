@@ -8,13 +8,15 @@ strongly as it made them, and no more.
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from fractions import Fraction
 
 import pytest
 
 import reveil as rv
-from tests.series.adopted import Told, random_case
+from reveil.testing import Group, enumerate_worlds
+from tests.series.adopted import Case, Told, random_case, random_groups
 
 FAST = range(40)
 
@@ -85,7 +87,39 @@ def good(values: str, diversity: str) -> bool:
     return len(set(values)) >= 2 and (diversity == "distinct" or 2 * max(map(values.count, values)) <= len(values))
 
 
-CHECKS = {"tau-safety": tau, "m-invariance": m_invariance, "global": global_, "refinement": refinement}
+def two_adopted(seed: int) -> None:
+    """Two releases of tools that know no series: no newcomer pays, and nobody is told on further than they did."""
+    first = random_case(seed, "abcde", changes=False, returns=True, people=4)
+    rng = random.Random(seed)  # noqa: S311 -- for tests
+    people = {person: (x, value) for person, x, value in first.frames[1].iter_rows()}
+    second = Case(first.frames[1:], random_groups(people, rng), None)
+    told = Told.of(second, rv.TauSafety(2, domain=tuple("abcdefghij")), seed, before=first)
+    for one in Told(first).memberships():
+        for two in told.memberships():
+            releases = [Told(first).series(one)[0], *told.series(two)]
+            alone, found = (enumerate_worlds(own, unchanged(own)) for own in (releases[:2], releases))
+            for t, groups in enumerate(releases if found.worlds else []):
+                for person in (person for group in groups for person in group.members):
+                    times = [at for at in (0, 1) if any(person in group.members for group in releases[at])]
+                    bound = max([Fraction(1, 2), *(max(alone.share(person, at).values()) for at in times)])
+                    assert max(found.share(person, t).values()) <= bound, (told, person, t)
+
+
+def unchanged(releases: list[list[Group]]) -> dict[str, dict[int, bool]]:
+    known: dict[str, dict[int, bool]] = {}
+    for t, groups in enumerate(releases):
+        for person in (person for group in groups for person in group.members):
+            known.setdefault(person, {})[t] = False
+    return {person: dict(list(own.items())[1:]) for person, own in known.items()}
+
+
+CHECKS = {
+    "tau-safety": tau,
+    "m-invariance": m_invariance,
+    "global": global_,
+    "refinement": refinement,
+    "two adopted": two_adopted,
+}
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)

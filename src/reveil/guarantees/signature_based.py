@@ -29,7 +29,7 @@ from reveil.guarantees.assembly import (
     second_table,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
-from reveil.guarantees.signatures_elsewhere import ALONE, adopted_signatures, published_alone
+from reveil.guarantees.signatures_elsewhere import adopted_signatures, alone_with, published_alone
 from reveil.manifest import make_manifest
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
@@ -199,7 +199,7 @@ class SignatureGuarantee(Guarantee):
 
     def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
         """Check, from the published values, that everybody keeps their signature, and who has to is alone."""
-        rows = memory.book.of_records(ALONE)
+        rows = alone_with(memory)
         texts = memory.texts.gather(rows["value"])
         check_alone(written, prepared.placement, rows.select("record").with_columns(value=texts))
         if self.last_only:

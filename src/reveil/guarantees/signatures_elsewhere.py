@@ -21,6 +21,11 @@ one m-th of the rows, the bound holds; else it was broken before, and nobody els
 would tell on each other, and on a newcomer beside them: flu, flu, gout, and then one of them alone with the values flu
 and gout and the two others together, makes the first have flu for certain.) Whoever may have been in a group of fewer
 than m values rests.
+
+Somebody whose new signature shares some values with an old one, not all, rests, too. But renaming either of the two
+is then no bijection of worlds, and others who have it are told on: both signatures are *spoiled*. So is one that
+somebody has from an even group and from another. Whoever keeps a spoiled signature is alone in its groups from now on,
+by the same argument, so that no newcomer pays for it.
 """
 
 from __future__ import annotations
@@ -42,8 +47,10 @@ if TYPE_CHECKING:
     from reveil.release import Release
     from reveil.statistics import BoolArray, CodeArray, IntArray
 
-# The values of signatures in which a person is published alone.
+# The values of signatures in which a person is published alone; and signatures in which everybody is.
 ALONE = Ledger("alone", keys=("value",), coded="value")
+MANY = 64  # who may have been told more signatures than this is not told them one by one
+SPOILED = Ledger("spoiled", keys=("signature", "value"), personal=False, coded="value")
 
 
 @dataclass(frozen=True)
@@ -121,16 +128,26 @@ def adopted_signatures(
             kept=kept,
             renewed=len(resting),
         )
-    crossed = _crossed(told, shown.sets, memory)
+    crossed, set_, block = _crossed(pairs, shown, members, memory)
+    crossed = crossed.filter(~pl.Series(np.isin(crossed["record"].to_numpy(), resting)))
+    # Who rests may be in a later release from elsewhere: what they may have been told is remembered, or nobody may
+    # count on it.
+    many = np.bincount(pairs["type"].to_numpy(), minlength=types) > MANY
+    lost = pairs.filter(pl.Series((many & rests)[pairs["type"].to_numpy()]))["set"].to_numpy()
+    spoiled = _spoiled(
+        shown.sets.take(np.union1d(set_, lost).astype(np.int64)), memory.sets.take(block.astype(np.int64)), memory
+    )
+    known = resting[~many[members.kind[resting]]]
+    sure = pl.DataFrame({"record": known, "type": members.kind[known].astype(np.int64)}).join(pairs, on="type")
     # One value by itself is fewer than any guarantee needs: whoever was told so little rests.
     first = pairs.group_by("type").agg(pl.col("set").min()).sort("type")
     least = np.zeros(types, np.int32)
     least[first["type"].to_numpy()] = shown.sets.members[shown.sets.indptr[first["set"].to_numpy()]]
     narrow = pl.DataFrame({"record": resting, "members": pl.Series(least[members.kind[resting]]).cast(pl.String)})
     alone = _alone(told, shown, members)
-    every = pl.concat([_texts(told, shown.sets), narrow, crossed])
+    every = pl.concat([_texts(told, shown.sets), _texts(sure, shown.sets), narrow, crossed]).unique(maintain_order=True)
     return Adoption(
-        (Entries(ALONE, alone),) if alone.height else (),
+        tuple(own for own in (Entries(ALONE, alone), Entries(SPOILED, spoiled)) if own.rows.height),
         unsafe,
         len(resting),
         shown.more,
@@ -165,10 +182,19 @@ def _crossing(pairs: pl.DataFrame, sets: Sets, types: int) -> BoolArray:
     return crossing
 
 
-def _crossed(told: pl.DataFrame, sets: Sets, memory: Memory) -> pl.DataFrame:
-    """Return whose group may share some values, not all, with what they were told before, and one common value."""
-    before = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})
-    met = told.join(before, on="record")
+def _crossed(
+    pairs: pl.DataFrame, shown: Shown, members: Membership, memory: Memory
+) -> tuple[pl.DataFrame, IntArray, IntArray]:
+    """Return whose group may share some values, not all, with what they were told before, and one common value.
+
+    Then the sets of now and those of before that are spoiled: by them, or because somebody who keeps a signature has it
+    from a group that does not have all its values equally often. Types are asked, not records: many are alike.
+    """
+    record, sets = memory.block_records, shown.sets
+    before = pl.DataFrame(
+        {"record": record, "type": members.kind[record].astype(np.int64), "block": memory.block_sets.astype(np.int64)}
+    )
+    met = before.select("type", "block").unique().join(pairs, on="type")
     common = (
         met.select("set", "block")
         .unique()
@@ -177,11 +203,30 @@ def _crossed(told: pl.DataFrame, sets: Sets, memory: Memory) -> pl.DataFrame:
         .group_by("set", "block")
         .agg(shared=pl.len(), code=pl.col("code").min())
     )
-    sizes = sets.sizes[common["set"].to_numpy()], memory.sets.sizes[common["block"].to_numpy()]
+    set_, block = common["set"].to_numpy(), common["block"].to_numpy()
     shared = common["shared"].to_numpy()
-    bad = common.filter((shared != sizes[0]) | (shared != sizes[1]))
-    found = met.join(bad, on=["set", "block"]).group_by("record").agg(pl.col("code").min()).sort("record")
-    return found.select(pl.col("record").cast(pl.Int32), members=pl.col("code").cast(pl.String))
+    equal = (shared == sets.sizes[set_]) & (shared == memory.sets.sizes[block])
+    uneven = np.zeros(len(sets), np.bool_)
+    uneven[shown.of_group[~shown.even]] = True
+    alone = memory.book.of_records(ALONE).select("record", code="value")
+    apart = np.zeros(len(memory.sets), np.bool_)
+    kept = before.join(alone, on="record").join(
+        pl.DataFrame({"block": memory.sets.of_member, "code": memory.sets.members}), on=["block", "code"]
+    )
+    apart[kept["block"].to_numpy()] = True
+    spoiled = ~equal | uneven[set_] | apart[block]
+    hit = met.join(common.filter(~equal), on=["set", "block"]).group_by("type", "block").agg(pl.col("code").min())
+    found = before.join(hit, on=["type", "block"]).group_by("record").agg(pl.col("code").min()).sort("record")
+    told = found.select(pl.col("record").cast(pl.Int32), members=pl.col("code").cast(pl.String))
+    return told, np.unique(set_[spoiled]), np.unique(block[spoiled])
+
+
+def _spoiled(now: Sets, before: Sets, memory: Memory) -> pl.DataFrame:
+    """Return the rows of spoiled signatures; a signature may be in the ledger more than once."""
+    both = now.join(before)
+    known = memory.book.rows(SPOILED)["signature"]
+    numbers = both.of_member + (int(known.max()) + 1 if len(known) else 0)  # type: ignore[arg-type]
+    return pl.DataFrame({"signature": numbers, "value": both.members})
 
 
 def _alone(told: pl.DataFrame, shown: Shown, members: Membership) -> pl.DataFrame:
@@ -194,9 +239,22 @@ def _alone(told: pl.DataFrame, shown: Shown, members: Membership) -> pl.DataFram
     return own.join(values, on="set").select("record", "value").unique().sort("record", "value")
 
 
+def alone_with(memory: Memory) -> pl.DataFrame:
+    """Return who has to be alone in a group of a signature that they keep: ``record`` and each ``value`` of it."""
+    own, rows = memory.book.of_records(ALONE).select("record", "value"), memory.book.rows(SPOILED)
+    if not rows.height or not len(memory.sets):
+        return own
+    texts = rows.group_by("signature").agg(pl.col("value").sort().cast(pl.String).str.join(","))["value"]
+    spoiled = memory.sets.texts().is_in(texts.implode()).to_numpy()
+    records = memory.block_records[spoiled[memory.block_sets]]
+    kept = memory.sets.take(memory.block_sets[spoiled[memory.block_sets]])
+    more = pl.DataFrame({"record": records[kept.of_member], "value": kept.members})
+    return pl.concat([own, more.cast(dict(own.schema))]).unique().sort("record", "value")  # type: ignore[arg-type]
+
+
 def published_alone(memory: Memory) -> BoolArray:
     """Return which records are of persons who have to be alone in a group of the signature that they keep."""
-    rows = memory.book.of_records(ALONE)
+    rows = alone_with(memory)
     alone = np.zeros(len(memory.values), np.bool_)
     record: CodeArray = rows["record"].to_numpy()
     alone[record[rows["value"].to_numpy() == memory.values[record]]] = True
