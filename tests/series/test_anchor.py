@@ -280,7 +280,7 @@ def test_a_series_does_not_start_over_beside_its_anchor(folder):
     lost(folder)
     out_of_sight(folder)
     own = rv.Series.load(folder / "reveil.toml")
-    with pytest.raises(RefusedError, match="there is no vault yet, and its anchor .* knows of 2 releases"):
+    with pytest.raises(RefusedError, match=r"there is no vault yet, and its anchor .* knows of 2 releases"):
         own.publish(snapshot(*NEXT))
     assert not own.vault.exists()
 
@@ -312,7 +312,7 @@ def test_a_lost_vault_is_made_again_by_adopting_everything(folder):
     with pytest.raises(RefusedError, match="release 2"):
         own.publish(snapshot(*NEXT))
     away = out_of_sight(folder)
-    with pytest.raises(RefusedError, match="ward.anchor: the anchor knows of release 2"):
+    with pytest.raises(RefusedError, match=r"ward.anchor: the anchor knows of release 2"):
         own.publish(snapshot(*NEXT))
     own.adopt(folder / "s2.csv", away / "r2.csv")
     assert "agree again" in own.notes[-1]
