@@ -195,9 +195,15 @@ def test_a_vault_that_went_on_from_an_old_backup_is_noticed(restored):
     (restored / "out").mkdir()
     by_hand(restored / "ward.vault", "UPDATE releases SET path = NULL")
     own = rv.Series.load(restored / "reveil.toml")
-    own.publish_to(restored / "out" / "r2.csv", snapshot(0, 60))
-    assert len(own.check(restored / "hidden")) == 2
-    for path in (restored / "hidden").glob("r2*"):
+    (restored / "hidden").rename(restored.parent / "hidden")  # folders below are looked into
+    with pytest.raises(RefusedError, match="releases 2, 3 that this vault does not know"):
+        own.publish_to(restored / "out" / "r2.csv", snapshot(0, 60))
+    (restored / "ward.anchor").unlink()  # and nothing shows it any more
+    done = own.publish_to(restored / "out" / "r2.csv", snapshot(0, 60))
+    assert "ward.anchor was not there" in done.note
+    hidden = restored.parent / "hidden"
+    assert len(own.check(hidden)) == 2
+    for path in hidden.glob("r2*"):
         path.rename(restored / "out" / f"original.{path.name.partition('.')[2]}")
     with pytest.raises(RefusedError, match="remembers it otherwise"):
         own.publish(snapshot(0, 65))

@@ -18,7 +18,7 @@ import reveil.release, reveil.series.drafts, reveil.series.series, reveil.vault.
 from reveil.vault import DuckDBVault
 def die(*_, **__):
     os.kill(os.getpid(), 9)
-def first_only(drafts, folder, leftover):
+def first_only(drafts, folder, *_):
     drafts[0].replace(folder / drafts[0].name)
     die()
 def then_die(function):
@@ -87,6 +87,7 @@ def finished(own, calm, how):
     assert chain_is_sound(folder, "r1", "r2")
     assert own.check(folder) == []
     assert private(own.vault)
+    assert not list(folder.glob(".reveil-draft-*")), "what the killed one left beside the target is gone"
     assert contents(own.vault).keys() == contents(calm[1] / "ward.vault").keys()
     placed = own.placements(2, snapshot(0, 60))
     assert placed.equals(rv.Series.load(calm[1] / "reveil.toml").placements(2, snapshot(0, 60)))

@@ -157,13 +157,30 @@ def test_a_release_writes_what_publish_would_have_written(tmp_path, kind, suffix
     assert contents(tmp_path / "one") == before
 
 
-def test_the_second_table_of_what_stood_there_goes(tmp_path):
+def test_another_release_is_not_written_over(tmp_path):
     own = series(tmp_path, rv.TauSafety(m=2, angelize=True))
     own.publish_to(tmp_path / "out.csv", snapshot())
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("out.*")}
     plain = series(tmp_path, rv.TauSafety(m=2))
-    plain.publish_to(tmp_path / "out.csv", snapshot(0, 45))
-    assert not (tmp_path / "out.sensitive.csv").exists()
+    for name in ("out.csv", "out.parquet", "out.sensitive.csv"):
+        with pytest.raises(FileError, match=r"another release: number 1 of the series 'ward'"):
+            plain.publish_to(tmp_path / name, snapshot(0, 45))
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("out.*")} == before
+    plain.publish_to(tmp_path / "next.csv", snapshot(0, 45))
     assert plain.check(tmp_path) == []
+    # The vault knows where it wrote, even where the manifest is gone; what was moved away makes room.
+    (tmp_path / "next.manifest.json").unlink()
+    with pytest.raises(FileError, match="release 2 was written here"):
+        plain.publish_to(tmp_path / "next.csv", snapshot(0, 50))
+    (tmp_path / "next.csv").unlink()
+    assert plain.publish_to(tmp_path / "next.csv", snapshot(0, 50)).release.manifest["release"] == 3
+    # Neither by a release of another series, nor by one of none.
+    other = rv.Series.open(tmp_path / "other.vault", SCHEMA, rv.TauSafety(m=2), name="other")
+    with pytest.raises(FileError, match="another release"):
+        other.publish_to(tmp_path / "next.csv", snapshot())
+    with pytest.raises(FileError, match="another release"):
+        rv.anonymize(snapshot(), SCHEMA, rv.KAnonymity(3)).write(tmp_path / "next.csv")
+    assert json.loads((tmp_path / "next.manifest.json").read_text())["release"] == 3
 
 
 @pytest.mark.parametrize("native", ["polars", "pandas", "pyarrow"])
@@ -264,7 +281,11 @@ def test_a_first_release_that_fails_binds_nobody(tmp_path):
         series(tmp_path, rv.TauSafety(m=2), schema, name="other", seed=5).publish(snapshot())
     assert series(tmp_path, rv.TauSafety(m=2), seed=4).publish(snapshot()).manifest["release"] == 1
     assert contents(tmp_path).keys() == {
-        f"ward.vault/{name}" for name in ("key", "vault.duckdb", "releases/000001.csv", "releases/000001.manifest.json")
+        "ward.anchor",
+        *(
+            f"ward.vault/{name}"
+            for name in ("key", "vault.duckdb", "releases/000001.csv", "releases/000001.manifest.json")
+        ),
     }
 
 

@@ -1,5 +1,6 @@
 """Keys: where they come from, what they make, and that they show nothing."""
 
+import hashlib
 import hmac
 import pickle
 
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveil.errors import VaultError
-from reveil.vault import Key
+from reveil.vault import DuckDBVault, Key
+from tests.vault.cases import by_hand
 
 SECRET = bytes(range(32))
 
@@ -67,6 +69,38 @@ def test_a_key_from_the_environment_is_not_written(tmp_path, monkeypatch):
     words = Key.load_or_make(tmp_path)
     assert words.check() == Key.load(tmp_path).check() != Key(SECRET).check()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_passphrase_is_salted_and_costly(tmp_path, monkeypatch):
+    """What a passphrase makes depends on the vault; where a vault has no salt it is what it was when it was made."""
+    monkeypatch.setenv("REVEIL_KEY", "correct horse battery staple")
+    keys = {Key.load(tmp_path, salt).check() for salt in (b"a" * 16, b"b" * 16, None)}
+    assert len(keys) == 3
+    known = hashlib.scrypt(b"correct horse battery staple", salt=b"a" * 16, n=2**15, r=8, p=1, maxmem=2**26, dklen=32)
+    assert Key.load(tmp_path, b"a" * 16).check() == Key(known).check()
+    assert Key.load(tmp_path).check() == Key(hashlib.sha256(b"correct horse battery staple").digest()).check()
+    monkeypatch.setenv("REVEIL_KEY", SECRET.hex())
+    assert Key.load(tmp_path, b"a" * 16).check() == Key(SECRET).check(), "64 hex digits are a key as they are"
+
+
+def test_a_vault_of_before_keeps_its_derivation(tmp_path, monkeypatch):
+    monkeypatch.setenv("REVEIL_KEY", "correct horse battery staple")
+    with DuckDBVault.open(tmp_path / "new") as vault:
+        salted = vault.key.check()
+    with DuckDBVault.open(tmp_path / "new") as vault:
+        assert vault.key.check() == salted != Key.load(tmp_path).check()
+    with DuckDBVault.open(tmp_path / "old") as vault:
+        old = Key.load(vault.folder).check()
+    by_hand(
+        tmp_path / "old",
+        "DELETE FROM settings WHERE key = 'key_salt'",
+        f"UPDATE settings SET value = '\"{old}\"' WHERE key = 'key_check'",  # noqa: S608 -- hex digits
+        "DELETE FROM chain",
+        "DROP TABLE chain",
+        "DELETE FROM migrations WHERE version > 2",
+    )
+    with DuckDBVault.open(tmp_path / "old") as vault:
+        assert vault.key.check() == old
 
 
 @pytest.mark.parametrize("text", ["", "short", "fifteen charact"])
