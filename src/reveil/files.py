@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from reveil.errors import FileError
 from reveil.manifest import MANIFEST, manifest_at, manifest_path
 from reveil.snapshot import read_text_table
@@ -24,8 +26,6 @@ from reveil.snapshot.types import outside_the_calendar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-
-    import polars as pl
 
 SUFFIXES = (".csv", ".parquet")
 # How a header cell begins that a spreadsheet would run, or that is quoted already.
