@@ -239,6 +239,11 @@ def test_promises():
         with pytest.raises(VerificationError, match="something else"):
             other.check_promise(release.manifest, SCHEMA, 40)
     PossibleWorlds(3, p=7, project=True).check_promise(release.manifest, SCHEMA, 40)
+    # A release from before the grade had a name of its own promises the same in other words.
+    words = "Over all the releases of this series together, nobody's sensitive value is told with more than 1/3"
+    earlier = {"claim": f"{words}, up to what the boundaries of the buckets tell."}
+    earlier["guarantee"] = {**release.manifest["guarantee"], "grade": "counted"}
+    PossibleWorlds(3).check_promise({**release.manifest, **earlier}, SCHEMA, 40)
     with pytest.raises(VerificationError, match="left out"):
         PossibleWorlds(3).check_promise({**release.manifest, "suppressed": 1}, SCHEMA, 40)
 
