@@ -147,6 +147,11 @@ def has_line_end(name: str) -> bool:
     return _LINE_END.search(name) is not None
 
 
+def has_swallowed(name: str) -> bool:
+    """Return whether a name looks like records that a quote made one cell: several lines, and cells in them."""
+    return has_line_end(name) and _SEPARATOR.search(name) is not None
+
+
 def is_shown_whole(name: str) -> bool:
     """Return whether an excerpt of a name is the name."""
     return excerpt(name) == repr(name)

@@ -19,7 +19,7 @@ import polars as pl
 
 from reveil import _column_hints as hints
 from reveil.alike import fold_distinct
-from reveil.errors import SHOWN_AT_MOST, DataError, FileError, has_line_end
+from reveil.errors import SHOWN_AT_MOST, DataError, FileError, has_swallowed
 from reveil.schema import Role, Type
 from reveil.snapshot.csv_file import check_path, read_text_table
 from reveil.snapshot.parquet_file import read_parquet
@@ -269,12 +269,12 @@ def _check_names(columns: list[ColumnProfile], path: Path) -> None:
 
     One column of numbers or dates with a name that is none tells that there is a header.
     """
-    if any(has_line_end(column.name) for column in columns):
+    if any(has_swallowed(column.name) for column in columns):
         raise DataError(
-            "a column has a name over several lines",
+            "the name of a column looks like records that a quote swallowed",
             file=path,
             line=1 if path.suffix.lower() == ".csv" else None,
-            hint="Does a quote in the first line swallow records? Else write each name on one line.",
+            hint="Close the quote in the first line, or write each name on one line.",
         )
     told = [column.name_is_a_cell for column in columns]
     if any(told) and False not in told:

@@ -90,7 +90,7 @@ def test_types_of_values_may_differ():
     snapshot = read_snapshot(frame, SCHEMA)
     release = read_release(table(["*", "*"], ["1", "2"]), SCHEMA)
     assert place(release, encode(snapshot), snapshot.frame["s"]).placed == 2
-    with pytest.raises(ValueError, match="columns that the release has"):
+    with pytest.raises(rv.DataError, match="does not publish column 't'"):
         place(release, encode(snapshot), snapshot.frame["s"].alias("t"))
 
 
