@@ -9,7 +9,7 @@ from reveil.config import load_config
 from reveil.errors import ReveilError
 from tests.fuzz.mutators import toml_text
 
-TRIES, SETTINGS = 120, 4  # so often in all, and so often for a guarantee with a method
+TRIES, SETTINGS = 160, 8  # so often in all, and so often for a guarantee with a method
 # Settings with a meaning that their type does not tell; whatever is not here is drawn by its type, or left alone.
 KNOWN = {
     "k": lambda dice: dice.pick([2, 2, 3, 5, "auto"]),
@@ -30,17 +30,17 @@ KNOWN = {
 STRATEGIES = [{"strategy": "constant-ratio", "releases": 3}, {"strategy": "geometric", "alpha": 3.0}]
 
 
-def draw(dice, path, columns, values):
+def draw(dice, path, columns, values, methods=None):
     """Write a config of a guarantee and a method that go together with these columns, and return the kinds of both.
 
-    ``columns`` is the text of the other sections, ``values`` some sensitive values, where a setting asks for them. Now
-    and then the two do not go together: then they must be refused.
+    ``columns`` is the text of the other sections, ``values`` some sensitive values, where a setting asks for them;
+    ``methods`` are all unless given. Now and then the two do not go together: then they must be refused.
     """
     for number in range(TRIES):
         if number % (TRIES // 4) == 0:
             kind = dice.pick(registry.names("guarantees"))
         if number % SETTINGS == 0:
-            method = dice.pick([None, *registry.names("groupers")])
+            method = dice.pick(methods or [None, *registry.names("groupers")])
         path.write_text(f"{columns}\n{guarantee(dice, kind, values)}\n{grouper(dice, method)}")
         try:
             config = load_config(path)
