@@ -252,6 +252,7 @@ def test_where_the_anchor_lies(tmp_path):
     assert (tmp_path / "kept" / "own.anchor").is_file()
     with pytest.raises(VaultError, match="cannot be written"):
         rv.Series.load(config(tmp_path, more='anchor = "nowhere/far.anchor"')).publish(snapshot(0, 44))
+    assert [row["state"] for row in rv.Series.load(path).history()] == ["confirmed"], "refused before it was told"
 
 
 # A vault that is lost

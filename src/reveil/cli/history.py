@@ -63,6 +63,8 @@ def command(config_path: str, json_path: str | None, abandon: int | None, budget
     if abandon is not None:
         series.abandon(abandon)
         console.say(f"release {abandon} is abandoned, and counts as told: its file may have left the building")
+        for note in series.notes:
+            console.say(f"note: {note}")
     if budget:
         left = series.budget()
         if json_path is not None:

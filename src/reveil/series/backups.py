@@ -32,19 +32,20 @@ def check_folder(vault: Vault, folder: Path, name: str | None, columns: Iterable
     if not folder.is_dir():
         raise FileError("there is no such folder", file=folder, hint="Name the folder with the published files.")
     rows = {row.release: row for row in vault.releases()}
+    known = _Known(rows.values())
     wrong: list[str] = []
     others: dict[str, list[str]] = {}
     walk = Walk(folder)
     for path, manifest in walk.manifests():
         shown, number = str(path.relative_to(folder)), manifest.get("release")
         if manifest.get("series_id") != vault.series_id:
-            if is_namesake(manifest, name, columns) and not _known(manifest, rows.values()):
+            if is_namesake(manifest, name, columns) and manifest not in known:
                 others.setdefault(str(manifest.get("series_id")), []).append(shown)
             continue
         row = rows.get(number) if isinstance(number, int) else None
         if row is not None and says_the_same(manifest, row):
             wrong += [f"{shown}: {complaint}" for complaint in _wrong_tables(path, manifest, _own(row))]
-        elif _known(manifest, rows.values()):  # adopted under another number
+        elif manifest in known:  # adopted under another number
             continue
         elif row is None:
             wrong.append(f"{shown} is release {number}, which the vault does not know: the vault is an old one")
@@ -70,20 +71,20 @@ def refuse_if_behind(vault: Vault, releases: Sequence[ReleaseRow], *more: Path |
     backup, and went on from there. Or it is of a series of which others were adopted, and this one was not. ``more``
     are further folders to look into.
     """
-    rows = {row.release: row for row in releases}
+    rows, known = {row.release: row for row in releases}, _Known(releases)
     mine = {vault.series_id} | {_own(row).get("series_id") for row in releases if row.state == ADOPTED}
     folders = {folder.resolve() for folder in more if folder is not None}
     folders |= {Path(row.path).parent for row in rows.values() if row.path}
     for path, manifest in _in_all(folders):
-        number = manifest.get("release")
-        if manifest.get("series_id") not in mine - {None} or not isinstance(number, int):
+        number, identity = manifest.get("release"), manifest.get("series_id")
+        if not isinstance(number, int) or not isinstance(identity, str) or identity not in mine:
             continue
-        if _known(manifest, releases):
+        if manifest in known:
             continue
-        own = manifest["series_id"] == vault.series_id
-        known = f"knows {max(rows, default=0)} only" if number not in rows or not own else "remembers it otherwise"
+        own = identity == vault.series_id
+        what = f"knows {max(rows, default=0)} only" if number not in rows else "remembers it otherwise"
         raise RefusedError(
-            f"{path} is release {number} of this series, and the vault {known}: it is an old one"
+            f"{path} is release {number} of this series, and the vault {what}: it is an old one"
             if own
             else f"{path} is release {number} of a series that was adopted, and the vault does not know it",
             hint="Restore the latest backup of the vault. If there is none, take what is missing as told with "
@@ -111,19 +112,29 @@ def is_namesake(manifest: Mapping[str, Any], name: str | None, columns: Iterable
     if name is not None:
         return True
     listed = manifest.get("columns")
-    named = [one.get("name") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    named = [str(one.get("name")) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     return manifest.get("series_id") is not None and bool(named) and set(named) <= {*columns, "group", "level"}
 
 
-def _known(manifest: Mapping[str, Any], rows: Iterable[ReleaseRow]) -> bool:
-    return any(says_the_same(manifest, row) for row in rows)
+class _Known:
+    """Which manifests are of releases that the vault knows, under whatever number; each row is read once."""
+
+    def __init__(self, rows: Iterable[ReleaseRow]) -> None:
+        self._marks = {_mark(_own(row)) for row in rows if row.manifest is not None}
+
+    def __contains__(self, manifest: Mapping[str, Any]) -> bool:
+        return _mark(manifest) in self._marks
+
+
+def _mark(manifest: Mapping[str, Any]) -> str:
+    return json.dumps({key: value for key, value in manifest.items() if key not in _DIGESTS}, sort_keys=True)
 
 
 def refuse_if_out_of_order(vault: Vault, manifest: Mapping[str, Any]) -> None:
     """Refuse to adopt a release of this very series that is not the next one."""
     number, wanted = manifest.get("release"), vault.head() + 1
     rows = vault.releases()
-    known = _known(manifest, rows)
+    known = manifest in _Known(rows)
     # One with a number that is taken by another release is that of a copy of the vault which went on by itself.
     forked = isinstance(number, int) and number < wanted and not known
     if manifest.get("series_id") == vault.series_id and number != wanted and not forked:

@@ -66,12 +66,17 @@ class Anchor:
         try:
             write_private(path, text.encode("ascii"))
         except OSError:
-            raise VaultError(
-                "this anchor cannot be written",
-                file=path,
-                hint="Check the folder, its permissions and the free space. What was begun is finished by the same "
-                "command.",
-            ) from None
+            raise unwritable(path) from None
+
+
+def unwritable(path: Path) -> VaultError:
+    """Return the error of an anchor that has no place to lie."""
+    return VaultError(
+        "this anchor cannot be written",
+        file=path,
+        hint="Check the folder, its permissions and the free space, or name another file with `anchor` under [series]. "
+        "What was begun is finished by the same command.",
+    )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from reveil.vault import chain, settings
-from reveil.vault.anchor import Anchor, Standing, compare
+from reveil.vault.anchor import Anchor, Standing, compare, unwritable
 from reveil.vault.bridge import translated
 from reveil.vault.private import private
 
@@ -96,6 +97,8 @@ class Anchored(ABC):
         standing = self.standing()
         if standing.behind:
             raise ValueError("this vault is behind its anchor")
+        if self.anchor is not None and not os.access(self.anchor.parent, os.W_OK):
+            raise unwritable(self.anchor)  # before anything is told
         if standing.joins and standing.anchor is not None:
             with self._transaction() as connection:
                 chain.append(connection, self.key, chain.JOINED, self.head(), standing.anchor.digest)
