@@ -18,7 +18,7 @@ import reveil as rv
 from reveil.testing import Group, enumerate_worlds
 from tests.series.adopted import Case, Told, random_case, random_groups
 
-FAST = range(40)
+FAST = range(20)
 
 
 def check_values(told: Told, m: int) -> None:

@@ -11,6 +11,16 @@ from reveil.signatures.sets import Sets
 from reveil.snapshot import Snapshot, canonical_text
 
 
+class NoLedgers:
+    """A book in which nothing was written: signatures say it all until a release from elsewhere is adopted."""
+
+    def of_records(self, ledger):
+        return pl.DataFrame(schema={"record": pl.Int32, **dict.fromkeys(ledger.columns, pl.Int32)})
+
+    def rows(self, ledger, column=None, among=None):
+        return pl.DataFrame(schema=dict.fromkeys(ledger.columns, pl.Int32))
+
+
 class PlainMemory:
     """Remembers values in the order in which they appear, and each person's signatures and last value."""
 
@@ -45,7 +55,7 @@ class PlainMemory:
             sets=Sets.of([[int(code) for code in members.split(",")] for members in sets]),
             block_records=np.array([i for i, _ in pairs], np.int32),
             block_sets=np.array([s for _, s in pairs], np.int32),
-            book=None,
+            book=NoLedgers(),
             lasting={},
         )
         prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
