@@ -82,13 +82,7 @@ def audit(
         wrong = found.certain.filter(pl.col("right").eq_missing(False) & (pl.col("attack") != "plain"))
         check_certain(wrong.height)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - chosen.keys()), "it was not asked for")
-    found = replace(found, not_run={**found.not_run, **rest})
-    return found if found.known != "values" else replace(found, sentence=f"{_who(values_known)} {found.sentence}")
-
-
-def _who(many: int) -> str:
-    some = "one other sensitive value" if many == 1 else f"{many} other sensitive values"
-    return f"To somebody who knows {some} of their target:"
+    return replace(found, not_run={**found.not_run, **rest})
 
 
 def _chosen(attacks: Sequence[str] | str | None) -> dict[str, Attack]:

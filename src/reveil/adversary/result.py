@@ -12,7 +12,7 @@ import polars as pl
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings
 from reveil.adversary.keeping import kept
-from reveil.adversary.wording import sentence
+from reveil.adversary.wording import known_to, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -167,7 +167,8 @@ def judge(evidence: Evidence, findings: Made, last: Made, threshold: float | Non
     }
     persons = _frame(evidence, best, right, list(findings))
     persons = persons.sort("proven", "belief", "person", descending=[True, True, False])
-    said = sentence(evidence.column, evidence.known, persons, summary, evidence.unread)
+    knows = known_to(evidence.known, 0 if evidence.others is None else evidence.others.many)
+    said = sentence(evidence.column, knows, persons, summary, evidence.unread)
     certain = _facts(evidence, _dated(evidence, certain_), list(findings))
     return Audit(
         persons,

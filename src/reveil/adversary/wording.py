@@ -18,11 +18,17 @@ KNOWS = {
 TOLERANCE = 1e-9
 
 
+def known_to(known: str, values: int = 0) -> str:
+    """Say what an adversary knows, of a target so many sensitive ``values``."""
+    if not values:
+        return KNOWS.get(known, known)
+    return f"who is in which release and {values} other sensitive value{'' if values == 1 else 's'} of their target"
+
+
 def sentence(
-    column: str, known: str, persons: pl.DataFrame, summary: dict[str, Any], unread: Sequence[str] = ()
+    column: str, knows: str, persons: pl.DataFrame, summary: dict[str, Any], unread: Sequence[str] = ()
 ) -> str:
     """Say how many people's values can be read off or guessed, and by whom; ``unread`` are columns with such labels."""
-    knows = KNOWS.get(known, known)
     if unread:
         knows += f" and cannot read the labels of {', '.join(unread)}"
     certain = persons.filter(pl.col("exact") & (pl.col("belief") >= 1 - TOLERANCE))

@@ -18,6 +18,7 @@ KNOWS = {
     "presence": "who is in which release, and their quasi values",
     "events": "who is in which release, their quasi values, and whose value changed when",
     "ids": "which rows are the same person's",
+    "values": "who is in which release, their quasi values, and other sensitive values of whom they look for",
 }
 LOSSES = {"t": "privacy loss (t)", "information_loss": "information loss", "cost": "both, weighted"}
 HOW_TO = "Give the snapshots, in the order of the releases: reveil report -c … -o … --truth one.csv two.csv"
