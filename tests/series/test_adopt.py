@@ -191,6 +191,14 @@ def test_who_was_told_too_little_rests_under_m_invariance(tmp_path):
     assert sorted(signatures(own.publish(S1, again=True), own.placements(4, S1))) == sorted(told), "they rest for good"
 
 
+def test_a_part_is_adopted_under_m_invariance_only_before_anything_else(tmp_path):
+    own = series(tmp_path, rv.MInvariance(m=2), SCHEMA)
+    own.adopt(S1, R1.head(2), where="age < 23")
+    with pytest.raises(RefusedError, match="would return"):
+        own.adopt(S1, R1.tail(4), where="age >= 23")
+    assert len(own.history()) == 1
+
+
 def test_what_does_not_fit(tmp_path):
     own = series(tmp_path, schema=SCHEMA)
     for given, word in (

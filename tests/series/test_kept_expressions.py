@@ -95,6 +95,7 @@ def old(vault):
     by_hand(
         vault,
         f"UPDATE releases SET request = '{request}' WHERE release = 1",  # noqa: S608
+        "DROP TABLE chain",
         "DELETE FROM migrations WHERE version > 2",
         "ALTER TABLE ledgers DROP COLUMN blanked",
         "DELETE FROM settings WHERE key = 'texts_of_expressions'",

@@ -24,12 +24,16 @@ def command(person: str, config_path: str, tombstone: bool) -> None:
     """
     from reveil.series import Series
 
-    if not Series.load(config_path).forget(person, tombstone=tombstone):
+    series, console = Series.load(config_path), Console()
+    found = series.forget(person, tombstone=tombstone)
+    for note in series.notes:
+        console.say(f"note: {note}")
+    if not found:
         # The same words for both: whether somebody was erased before is nobody's business either.
-        Console().say(
+        console.say(
             "warning: there is nothing to forget: the vault does not know this person, or they were erased before\n"
             "  Check the id: it has to be written as in the table."
         )
         return
     kept = "; a tombstone is kept" if tombstone else ""
-    Console().say(f"forgotten: nothing about this person is left in the vault{kept}")
+    console.say(f"forgotten: nothing about this person is left in the vault{kept}")

@@ -467,6 +467,8 @@ class Series:
                 self.notes.append(NEW_VAULT)
             if rows and rows[-1].state == PENDING:
                 raise pending(rows[-1])
+            if where is not None and rows:  # before a first release nobody can return
+                self.guarantee.may_select()
             job = read_job(vault, self.schema, frame, columns, where, **self._reading())
 
             def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
