@@ -11,6 +11,7 @@ from reveil.codes import encode
 from reveil.guarantees.base import Memory, Prepared
 from reveil.signatures.sets import Sets
 from reveil.snapshot import Snapshot, canonical_text
+from tests.judged import Judged
 
 if TYPE_CHECKING:
     import reveil as rv
@@ -71,6 +72,7 @@ class PlainSeries:
         self.ledgers: dict[str, pl.DataFrame] = {}
         self.present: set[object] = set()
         self.release = 0
+        self.judged, self.update = Judged(guarantee), ()
 
     def ledger(self, ledger: Ledger) -> pl.DataFrame:
         owner = {"person": pl.Int32} if ledger.personal else {}
@@ -117,7 +119,10 @@ class PlainSeries:
             snapshot, self.method, rng or self.rng, series=None, memory=memory, codes=encode(snapshot)
         )
         if self.check:
-            self.guarantee.check_rule(prepared.release, prepared, memory)
+            new = (p for p in people if p not in self.persons)
+            numbers = self.persons | {p: len(self.persons) + at for at, p in enumerate(new)}
+            shown = self.judged.shown(prepared, [numbers[p] for p in people], self.release + 1, snapshot)
+            self.update = self.judged.check(shown)
         return prepared, memory
 
     def publish(self, frame: pl.DataFrame, rng=None) -> Prepared:
@@ -133,6 +138,8 @@ class PlainSeries:
             self.last.setdefault(number, {}).update(
                 {name: int(codes[record]) for name, codes in memory.lasting.items()}
             )
+        self.judged.apply(self.update)
+        self.update = ()
         self.present = set(people)
         self.release += 1
         return prepared

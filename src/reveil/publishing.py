@@ -12,13 +12,15 @@ from reveil.errors import ConfigError
 from reveil.files import output_path, spare
 from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
-from reveil.guarantees.static import prepare_static
+from reveil.guarantees.static import Static, prepare_static
 from reveil.models.base import Model
 from reveil.release import Release
 from reveil.series import Published, Series
+from reveil.series.asking import asked_for, described
 from reveil.series.published import Stage, silent
 from reveil.snapshot import read_snapshot
-from reveil.verification import verify
+from reveil.verification import Promised, verify
+from reveil.verification.surface import check_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +49,8 @@ def anonymize(
     method = method or Mondrian()
     snapshot = read_snapshot(frame, method.reading(schema))
     prepared = prepare_static(snapshot, model, method, generator(seed), suppress=suppress)
-    verify(prepared.release, snapshot, model, codes=prepared.codes, placement=prepared.placement)
+    asked = Promised.of_model(model, Static.kind, suppress=suppress, method=described(method))
+    verify(prepared.release, snapshot, asked, placement=prepared.placement)
     return prepared.release
 
 
@@ -88,7 +91,8 @@ def publish_file(
 
     def check(written: Release) -> None:
         stage("verifying")
-        verify(written, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
+        verify(written, snapshot, asked_for(config.guarantee, config.method), placement=prepared.placement)
+        check_files(written)
 
     stage("writing")
     if dry_run:
@@ -113,5 +117,6 @@ def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, st
     config.guarantee.check_made_by(written.manifest, config.method)
     config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
     loose = config.guarantee.loose_rows(written)
-    verify(written, raw, config.guarantee.for_release(written.manifest).model_for(raw.schema), loose=loose)
+    verify(written, raw, asked_for(config.guarantee, config.method), loose=loose)
+    check_files(written)
     return written

@@ -7,7 +7,7 @@ Boxes are kept once per distinct cell and groups as integers; rows are put toget
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from reveil.expressions import Expression
     from reveil.queries import Count
     from reveil.schema import Schema
-    from reveil.statistics import CodeArray
 
+CodeArray = npt.NDArray[np.int32]
 _THREADED = 20_000
 GROUP, COUNT = "group", "count"  # columns of two-table releases
 LEVEL = "level"  # a column of releases with nested boxes
@@ -93,6 +93,7 @@ class Release:
     groups: CodeArray | None = None
     batch: pl.DataFrame | None = None
     levels: CodeArray | None = None
+    source: Path | None = field(default=None, compare=False)  # the file it was read from
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -200,7 +201,7 @@ class Release:
             )
         try:
             batch = read_table(tables[1]) if len(tables) > 1 else None
-            return _assemble(read_table(path), batch, manifest)
+            return replace(_assemble(read_table(path), batch, manifest), source=path)
         except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."

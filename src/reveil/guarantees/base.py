@@ -1,7 +1,8 @@
 """What a guarantee is: it prepares a release from a snapshot and says what the release promises.
 
-To add one: a file in this folder, a line under ``[project.entry-points."reveil.guarantees"]``, and its cases under
-``tests/guarantees``.
+To add one: a file in this folder, a line under ``[project.entry-points."reveil.guarantees"]``, its judge
+(``reveil.verification.judges``, ``[project.entry-points."reveil.judges"]``), its cases under ``tests/guarantees`` and
+its sabotages under ``tests/sabotage``.
 """
 
 from __future__ import annotations
@@ -214,10 +215,3 @@ class Guarantee(ABC):
     def loose_rows(self, release: Release) -> int:  # noqa: ARG002
         """Return how many rows of a release may show another value than the snapshot has, by the rule of the series."""
         return 0
-
-    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:  # noqa: B027
-        """Refuse a release, as it was written, that breaks the rule of the series beside what was told before.
-
-        Whoever implements it calls code that shares nothing with what formed the groups. Nothing by default: the model
-        of each group is checked anyway.
-        """

@@ -25,7 +25,6 @@ from reveil.guarantees.assembly import (
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.global_release import (
-    COHORTS,
     SURVIVAL,
     Made,
     Situation,
@@ -44,7 +43,6 @@ from reveil.models.k_anonymity import KAnonymity
 from reveil.notation import SUPPRESSED_VALUE
 from reveil.snapshot import canonical_text
 from reveil.statistics import GroupStats, Histogram
-from reveil.survival_rule import check_survival
 from reveil.vault.protocol import Entries
 
 if TYPE_CHECKING:
@@ -76,13 +74,6 @@ _LEAKS = {
     "withhold": "Who is known to be in the table and is not published has a value that they were linked with too "
     "often: absence tells it.",
 }
-
-
-@dataclass(frozen=True)
-class _Diluted(Prepared):
-    """A release with the number of absent persons who dilute each group: columns ``group`` and ``absent``."""
-
-    absent: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -340,7 +331,7 @@ class GlobalGuarantee(Guarantee):
         terms = self.terms(memory)
         now = Situation.of(memory, terms)
         made = make_groups(snapshot, codes, now, terms)
-        release, placement, numbers = publish_rows(snapshot, made, now, memory, rng)
+        release, placement, _ = publish_rows(snapshot, made, now, memory, rng)
         published = as_published(snapshot, now, memory)
         if published is not None:
             snapshot, codes = published, encode(published)
@@ -362,13 +353,8 @@ class GlobalGuarantee(Guarantee):
         )
         sizes = np.bincount(made.groups[made.groups >= 0])
         facts: dict[str, Any] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
-        absent = None
-        if made.absent is not None:
-            absent = pl.DataFrame({"group": numbers, "absent": made.absent})
         entries = what_is_told(made, now, terms)
-        return _Diluted(
-            release, placement, codes, model, facts=facts, entries=entries, snapshot=published, absent=absent
-        )
+        return Prepared(release, placement, codes, model, facts=facts, entries=entries, snapshot=published)
 
     def adopted(
         self,
@@ -409,21 +395,6 @@ class GlobalGuarantee(Guarantee):
         hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy() & (self.when_exhausted == "suppress")
         lasting = np.unique(groups[texts.is_in(list(self.permanent)).fill_null(False).to_numpy()])
         return int((hidden | np.isin(groups, lasting)).sum())
-
-    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
-        """Check, from the published values, that nobody's bound is broken."""
-        told = memory.book.of_records(SURVIVAL)
-        before = told.select("record", memory.texts.gather(told["value"]).alias("value"), "survival")
-        check_survival(
-            written,
-            prepared.placement,
-            before,
-            self.exact,
-            harmless=list(memory.texts.gather(memory.declared[: len(self.harmless)])),
-            permanent=list(memory.texts.gather(memory.declared[len(self.harmless) :])),
-            cohorts=memory.book.rows(COHORTS) if self.permanent else None,
-            absent=prepared.absent if isinstance(prepared, _Diluted) else None,
-        )
 
 
 def _texts(key: str, given: object) -> tuple[str, ...]:

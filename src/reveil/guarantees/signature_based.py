@@ -35,7 +35,6 @@ from reveil.models.m_uniqueness import MUniqueness
 from reveil.notation import parsed
 from reveil.recoders.boxes import BoxRecoder
 from reveil.release import Release, compact
-from reveil.signature_rule import check_signatures
 from reveil.signatures.machine import Groups, Space
 from reveil.statistics import CodeArray, Partition
 
@@ -176,15 +175,6 @@ class SignatureGuarantee(Guarantee):
         return Prepared(
             release, rows.record, codes, MUniqueness(self.m), told, facts, replaces=self.last_only, layout=layout
         )
-
-    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
-        """Check, from the published values, that everybody keeps their signature."""
-        if self.last_only:
-            return
-        told = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})
-        texts = memory.texts.gather(memory.sets.members)
-        blocks = pl.DataFrame({"block": memory.sets.of_member, "value": texts})
-        check_signatures(written, prepared.placement, told, blocks)
 
     def _release(
         self,

@@ -22,6 +22,7 @@ from reveil.guarantees.assembly import check_names, describe_columns, other_prom
 from reveil.guarantees.automatic_k import ASSUMES as CHOSEN
 from reveil.guarantees.automatic_k import AUTO, LEAST, choose_k
 from reveil.guarantees.base import Guarantee, Memory, Prepared
+from reveil.guarantees.counted import group_statistics, with_distances
 from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
 from reveil.models.distinct_diversity import DistinctDiversity
@@ -34,7 +35,6 @@ from reveil.release import Release, taken
 from reveil.sampling import Sampling
 from reveil.schema import Role, Schema
 from reveil.suppression import suppress_stretching
-from reveil.verification import group_statistics, with_distances
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -26,11 +26,12 @@ from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
 from reveil.series.drafts import deliver, draft_path, find_copy, remove_drafts
 from reveil.series.finding import find_file, measures_of
+from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import Published, Stage, silent
 from reveil.series.reading import files_of, read_job, read_part
-from reveil.series.telling import LAYOUT, Job, Telling, check_written, placements_of
+from reveil.series.telling import LAYOUT, Job, Telling, placements_of
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from reveil.groupers.base import Grouper
     from reveil.schema import Schema
+    from reveil.vault.protocol import Entries
 
 
 class Series:
@@ -200,9 +202,13 @@ class Series:
         draft = draft_path(vault, number, ".csv" if target is None else target.suffix.lower())
         snapshot, release = telling.job.snapshot, prepared.release
 
+        noted: list[Entries] = []
+
         def check(written: Release) -> None:
             stage("verifying")
-            check_written(written, prepared, telling, self.guarantee)
+            noted.extend(
+                check_written(vault, written, prepared, telling, self.guarantee, self.method, vault.releases())
+            )
 
         stage("writing")
         with private(vault.folder):
@@ -217,7 +223,7 @@ class Series:
             state=PENDING,
             manifest=manifest,
             told=prepared.told,
-            entries=prepared.entries,
+            entries=(*prepared.entries, *noted),
             replaces=prepared.replaces,
             placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
             facts={
@@ -230,7 +236,11 @@ class Series:
                 "measures": measures_of(prepared, snapshot),
                 **prepared.facts,
             },
-            settings={**self._settings(vault), **({} if prepared.layout is None else {LAYOUT: prepared.layout})},
+            settings={
+                **self._settings(vault),
+                **({} if prepared.layout is None else {LAYOUT: prepared.layout}),
+                JUDGED: number,
+            },
             path=target,
         )
         stage("remembering")

@@ -203,6 +203,29 @@ class DuckDBVault:
         with translated(self.folder):
             return ledgers.read(self._con, ledger, column, among)
 
+    def ledger_columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns of whole numbers of a ledger, in their order; none where nothing was written."""
+        with translated(self.folder):
+            return ledgers.columns_of(self._con, name)
+
+    def told(self) -> pl.DataFrame:
+        """Return ``person`` and ``signature``: who was ever told which, as far as it is remembered."""
+        with translated(self.folder):
+            found = columns(self._con, "SELECT person, signature FROM told")
+        return pl.DataFrame({name: integers(found[name]) for name in ("person", "signature")})
+
+    def presence(self) -> tuple[CodeArray, np.ndarray]:
+        """Return everybody's number, and whether they were in the last release."""
+        with translated(self.folder):
+            found = columns(self._con, "SELECT person, present FROM persons ORDER BY person")
+        return integers(found["person"]), np.asarray(found["present"], np.bool_)
+
+    def archived(self, release: int) -> pl.DataFrame:
+        """Return ``person`` and ``place`` of everybody whose row in a release is kept."""
+        with translated(self.folder):
+            found = columns(self._con, "SELECT person, place FROM placements WHERE release = ?", [release])
+        return pl.DataFrame({name: integers(found[name]) for name in ("person", "place")})
+
     def last(self, persons: IntArray) -> dict[str, CodeArray]:
         """Return the last record of each of some persons: dictionary codes by attribute, -1 where none is kept."""
         with translated(self.folder):

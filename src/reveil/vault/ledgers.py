@@ -64,6 +64,15 @@ def read(
     )
 
 
+def columns_of(connection: Connection, name: str) -> tuple[str, ...]:
+    """Return the columns of whole numbers of a ledger, in their order."""
+    found = connection.execute(
+        "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND data_type = 'INTEGER' ORDER BY column_index",
+        [f"ledger_{name}"],
+    ).fetchall()
+    return tuple(str(column) for (column,) in found if column != "person")
+
+
 def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
     """Write what a release adds to a ledger; ``person`` is the number of every record's person."""
     ledger = entries.ledger
