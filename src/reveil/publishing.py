@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reveil.config import Config, placed
 from reveil.dice import generator
-from reveil.errors import ConfigError
+from reveil.errors import ConfigError, FileError
 from reveil.files import output_path, spare
 from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.schema import Schema
+    from reveil.series.replaying import Replayed
 
 
 def anonymize(
@@ -101,6 +102,16 @@ def publish_file(
     else:
         prepared.release.write_checked(target, check)
     return Published(prepared.release, "published")
+
+
+def verify_series(config: Config, truths: Sequence[str | Path] = (), *, stage: Stage = silent) -> Replayed:
+    """Judge the whole series of a config anew, from its files and archived placements."""
+    if not config.in_series or not config.vault_path.exists():
+        raise FileError(
+            "there is no series to verify", file=config.path, hint="A series has a vault; --series needs it."
+        )
+    stage("replaying")
+    return Series.of(config).replayed([Path(path) for path in truths])
 
 
 def verify_file(config: Config, release: str | Path, snapshot: str | Path, *, stage: Stage = silent) -> Release:

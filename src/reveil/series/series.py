@@ -31,6 +31,7 @@ from reveil.series.lines import line, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import Published, Stage, silent
 from reveil.series.reading import files_of, read_job, read_part
+from reveil.series.replaying import Replayed, replay
 from reveil.series.telling import LAYOUT, Job, Telling, placements_of
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
@@ -355,6 +356,11 @@ class Series:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
         with self._opened() as vault:
             return check_folder(vault, Path(folder))
+
+    def replayed(self, truths: Sequence[Path] = ()) -> Replayed:
+        """Judge the whole series anew, from its files and archived placements; see :mod:`reveil.series.replaying`."""
+        with alone(self.vault), self._opened() as vault:
+            return replay(vault, self.schema, self.guarantee, self.method, truths)
 
     def placements(self, release: int, frame: Any) -> Any:
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""

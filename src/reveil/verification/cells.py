@@ -55,9 +55,9 @@ class Line:
         if len(self.lo) * wide <= _TABLE:
             table = np.zeros(len(self.lo) * wide, np.bool_)
             table[listed] = True
-            return table[key]
+            return np.asarray(table[key], np.bool_)
         place = np.minimum(np.searchsorted(listed, key), max(len(listed) - 1, 0))
-        return listed[place] == key if len(listed) else np.zeros(len(key), np.bool_)
+        return np.asarray(listed[place] == key, np.bool_) if len(listed) else np.zeros(len(key), np.bool_)
 
     @property
     def hull(self) -> tuple[Codes, Codes]:

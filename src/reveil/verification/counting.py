@@ -92,7 +92,8 @@ class Tally:
     @cached_property
     def total(self) -> Ints:
         """How many values each group has."""
-        return self.summed(self.count)
+        found: Ints = self.summed(self.count)
+        return found
 
     @cached_property
     def most(self) -> Ints:

@@ -84,10 +84,11 @@ class Promised:
 
 def guarantee_judge(kind: str) -> type[GuaranteeJudge]:
     """Return the judge of a guarantee, or refuse it."""
-    found: type[GuaranteeJudge] = judge_named(kind)
+    found = judge_named(kind)
     if isinstance(found, type) and issubclass(found, GroupJudge):
         raise VerificationError(f"{kind!r} is no guarantee")
-    return found
+    judge: type[GuaranteeJudge] = found
+    return judge
 
 
 def group_demands(told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:

@@ -72,7 +72,7 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     while True:
         n = np.arange(first, first + _BLOCK)
         # A product that is a whole number but for rounding is that number.
-        best = max(best, float(binom.sf(np.floor(gamma * n * (1 + 1e-12)), n, beta).max()))
+        best = max(best, float(np.max(binom.sf(np.floor(gamma * n * (1 + 1e-12)), n, beta))))
         first += _BLOCK
         if best == 0.0 or math.exp(-first * divergence) < best:
             return min(best, 1.0)

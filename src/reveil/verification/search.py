@@ -78,7 +78,7 @@ def check_two_tables(
     names = batch.columns[1:-1]
     own, told = _numbered(snapshot.frame.select(names), batch.drop(GROUP, COUNT))
     plain, row_plain = _values(snapshot, release)
-    places = _places(release, lines, None)
+    places = _places(release, lines)
     records = pl.DataFrame({"point": places.of_record, "plain": plain, "value": own})
     kinds = records.group_by("point", "plain", "value").len("records").with_row_index("kind")
     place = np.searchsorted(groups.numbers, batch[GROUP].to_numpy())
@@ -101,7 +101,7 @@ def check_two_tables(
         # A seat stands for one point: it has as many records as rows, and takes values that its records have.
         pairs = fits.group_by("seat", "slot").agg(pl.col("records").sum())
         told_rows = second["rows"].to_numpy().astype(np.int64)
-        good = _enough(first, places, plain, lines, release) and fillable(
+        good = _enough(first, places, plain) and fillable(
             pairs.select(pl.col("seat").alias("kind"), "slot"),
             first["rows"].to_numpy().astype(np.int64),
             told_rows,
@@ -111,13 +111,12 @@ def check_two_tables(
         raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
 
 
-def _enough(first: pl.DataFrame, places: _Places, plain: Ints, lines: Sequence[Line], release: Release) -> bool:
+def _enough(first: pl.DataFrame, places: _Places, plain: Ints) -> bool:
     """Return whether there are as many records of each exact point as rows that name it."""
     there = pl.DataFrame({"point": places.of_record, "plain": plain}).group_by("point", "plain").len("records")
     one = places.fits.unique("box")
     asked = first.join(one, on="box", how="left").group_by("point", "plain").agg(pl.col("rows").sum())
     both = asked.join(there, on=["point", "plain"], how="left")
-    del lines, release
     return bool((both["rows"] <= both["records"].fill_null(0)).all())
 
 
@@ -138,7 +137,7 @@ def _candidates(
     boxes = slots.select("box", "value").unique(maintain_order=True).with_row_index("place")
     box = boxes["box"].to_numpy()
     cells = [release.cells[line.name].index[box] for line in lines]
-    most = int(max(int(kinds["value"].max() or 0), int(boxes["value"].max() or 0))) + 1  # type: ignore[call-overload]
+    most = int(max(kinds["value"].to_numpy().max(initial=0), boxes["value"].to_numpy().max(initial=0))) + 1
     wide = max(_WIDEST // most, 1)
     point = np.stack(
         [*(kinds[f"q{at}"].to_numpy() for at in range(len(lines))), kinds["value"].to_numpy() * wide], axis=1
@@ -157,7 +156,7 @@ def _candidates(
     return found.join(both, on="place").select("kind", "slot"), kinds["records"].to_numpy().astype(np.int64)
 
 
-def _places(release: Release, lines: Sequence[Line], deepest: Codes | None) -> _Places:
+def _places(release: Release, lines: Sequence[Line]) -> _Places:
     """Number the different points of the records, and find all boxes around each."""
     frame = pl.DataFrame({line.name: line.codes for line in lines})
     number = frame.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
@@ -171,8 +170,6 @@ def _places(release: Release, lines: Sequence[Line], deepest: Codes | None) -> _
     good = np.ones(len(point), np.bool_)
     for at, line in enumerate(lines):
         good &= line.admits(cells[at][box], points[point, at])
-    if deepest is not None and release.levels is not None:
-        good &= release.levels[box] == deepest[first[point]]
     return _Places(number, pl.DataFrame({"point": point[good], "box": box[good]}))
 
 

@@ -111,7 +111,7 @@ def _excess(counts: tuple[int, ...], bound: Fraction) -> Decimal:
 def _reaches(counts: tuple[int, ...], bound: Fraction) -> bool:
     """Return whether a group with these counts has the entropy log l; a tie that is too large to see is refused."""
     if len(set(counts)) == 1:
-        return len(counts) >= bound
+        return bool(len(counts) >= bound)
     total = sum(counts)
     excess = _excess(counts, bound)
     if abs(excess) > _TIE * total:
@@ -122,7 +122,7 @@ def _reaches(counts: tuple[int, ...], bound: Fraction) -> bool:
     left, right = (total * bound.denominator) ** total, bound.numerator**total
     for count in counts:
         right *= count**count
-    return left >= right
+    return bool(left >= right)
 
 
 def _level(counts: tuple[int, ...]) -> int:

@@ -56,7 +56,8 @@ class GlobalGuarantee(GuaranteeJudge):
     def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
         """Ask of each group what one release may tell, where every row of it has a value that counts."""
         size = KAnonymity(1)
-        if told.get("population") or (told.get("population") is not None and told.get("population") is not False):
+        listed = told.get("population")  # a list, or in a manifest whether there is one
+        if listed is not None and listed is not False:
             return (size,)
         if told.get("harmless") or told.get("when_exhausted", "rest") == "suppress":
             return (size,)
@@ -82,6 +83,11 @@ class GlobalGuarantee(GuaranteeJudge):
         apart = not settings.get("harmless") or "declared harmless" in claim
         hidden = not settings.get("population") or "does not know who is in the table" in claim
         return f"more than 1/{number_shown(written('l', settings.get('l')))}" in claim and apart and hidden
+
+    @classmethod
+    def needs_everybody(cls, promised: Promised) -> bool:
+        """Cohorts must be seen to be whole."""
+        return bool(promised.settings.get("permanent"))
 
     @classmethod
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:

@@ -83,6 +83,11 @@ class GuaranteeJudge:
     # The rule of the series
 
     @classmethod
+    def needs_everybody(cls, promised: Promised) -> bool:  # noqa: ARG003
+        """Return whether a series cannot be replayed once people were erased from it."""
+        return False
+
+    @classmethod
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:  # noqa: ARG003
         """Return which rows may show another sensitive value than the snapshot has, because of what was told before."""
         return np.zeros(len(shown.who), np.bool_)
