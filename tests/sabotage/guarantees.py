@@ -256,7 +256,8 @@ def a_returning_person_with_a_new_signature(patch, tmp_path):
         return right(self, remembering(memory, memory.present[memory.block_records]), schema)
 
     patch.setattr(rv.TauSafety, "situation", wrong)
-    series(tmp_path, rv.TauSafety(m=2), [FRAME, LATER[30:], FRAME])
+    back = pl.concat([FRAME[:25], people(13, 300, 11, kinds=5)])
+    series(tmp_path, rv.TauSafety(m=2), [FRAME, LATER[30:], back])
 
 
 @sabotage("guarantee tau-safety", slow=True)

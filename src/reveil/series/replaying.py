@@ -133,7 +133,7 @@ def _judge(
     elif remembers:
         raise _Incomplete("no placements of it are kept (archive = true keeps them)")
     shown = Shown(release, row.release, who, schema=schema)
-    known, gone = strangers(who, shown.groups.fakes, shown.groups.of_row, 1 << 40)
+    known, gone = strangers(who, shown.groups.fakes, shown.groups.of_row, row.release << 32)
     if gone and promised.judge.needs_everybody(promised):
         raise _Incomplete(f"{gone:,} of its people were erased since, and nobody can say in which sets they were")
     population = getattr(guarantee, "population", None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from reveil.errors import VerificationError
 from reveil.verification import verify
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from reveil.verification.promised import Promised
     from reveil.verification.record import Books, Record, Update
     from reveil.verification.shown import Shown
+
+
+ERASED = 1 << 40  # numbers from here on stand for people who were erased, another one for each row
 
 
 @dataclass(frozen=True)
@@ -77,14 +81,19 @@ class Replay:
         self.record.apply(self.asked.judge.rule(shown, self.asked, self.record))
 
     def compare(self, books: Books, number: int) -> None:
-        """Refuse books that say something else than was told."""
-        self.asked.judge.compare(self.record, self.asked.judge.told_before(books, number))
+        """Refuse books that say something else than was told; people who were erased are in no book."""
+        known = MemoryRecord()
+        known.kept = {
+            name: rows.filter(pl.col("who") < ERASED) if "who" in rows.columns else rows
+            for name, rows in self.record.kept.items()
+        }
+        self.asked.judge.compare(known, self.asked.judge.told_before(books, number))
 
 
 def strangers(who: AnyInts, fakes: AnyInts, of_row: AnyInts, first: int) -> tuple[AnyInts, int]:
     """Number rows that are about nobody any more and are no counterfeits, each by itself: people who were erased.
 
-    Returns the numbers, and how many there were.
+    Returns the numbers, from :data:`ERASED` and ``first`` on, and how many there were.
     """
     unknown = np.bincount(of_row[who < 0], minlength=len(fakes)) - fakes
     if (unknown < 0).any():
@@ -93,6 +102,6 @@ def strangers(who: AnyInts, fakes: AnyInts, of_row: AnyInts, first: int) -> tupl
     many = 0
     for group in np.flatnonzero(unknown):
         rows = np.flatnonzero((of_row == group) & (who < 0))[: int(unknown[group])]
-        found[rows] = first + many + np.arange(len(rows))
+        found[rows] = ERASED + first + many + np.arange(len(rows))
         many += len(rows)
     return found, many

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.verification.exact import MILLION, shown, written
+from reveil.verification.exact import MILLION, as_told, shown, written
 from reveil.verification.judges.base import GroupJudge, ValueJudge
 from reveil.verification.judges.distinct_diversity import asks_for
 
@@ -74,7 +74,11 @@ class EntropyDiversity(ValueJudge):
 
     def covers(self, other: GroupJudge) -> bool:
         """Return whether l is as large, in the same column."""
-        return isinstance(other, EntropyDiversity) and self.same_column(other) and self.bound >= other.bound
+        return (
+            isinstance(other, EntropyDiversity)
+            and self.same_column(other)
+            and as_told(self.bound) >= as_told(other.bound)
+        )
 
     def states(self, claim: str) -> bool:
         """Return whether the claim names l."""

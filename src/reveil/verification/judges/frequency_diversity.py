@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reveil.verification.exact import at_most, floored, largest, shown, written
+from reveil.verification.exact import as_told, at_most, floored, largest, shown, written
 from reveil.verification.judges.base import GroupJudge, ValueJudge
 from reveil.verification.judges.distinct_diversity import asks_for
 
@@ -52,7 +52,11 @@ class FrequencyDiversity(ValueJudge):
 
     def covers(self, other: GroupJudge) -> bool:
         """Return whether l is as large, in the same column."""
-        return isinstance(other, FrequencyDiversity) and self.same_column(other) and self.bound >= other.bound
+        return (
+            isinstance(other, FrequencyDiversity)
+            and self.same_column(other)
+            and as_told(self.bound) >= as_told(other.bound)
+        )
 
     def states(self, claim: str) -> bool:
         """Return whether the claim names l."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.verification.exact import largest, raised, shown, times, written
+from reveil.verification.exact import as_told, largest, raised, shown, times, written
 from reveil.verification.judges.base import GroupJudge, ValueJudge
 from reveil.verification.judges.distinct_diversity import asks_for
 
@@ -72,7 +72,7 @@ class RecursiveDiversity(ValueJudge):
         """Return whether l is as large and c as small, in the same column."""
         if not isinstance(other, RecursiveDiversity) or not self.same_column(other):
             return False
-        return self.l >= other.l and self.ratio <= other.ratio
+        return self.l >= other.l and as_told(self.ratio) <= as_told(other.ratio)
 
     def states(self, claim: str) -> bool:
         """Return whether the claim names c, and how many values are left out."""

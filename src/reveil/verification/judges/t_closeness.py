@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from reveil.errors import VerificationError
-from reveil.verification.exact import Whole, at_most, largest, raised, shown, written
+from reveil.verification.exact import Whole, as_told, at_most, largest, raised, shown, written
 from reveil.verification.judges.base import GroupJudge, ValueJudge
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class TCloseness(ValueJudge):
         """Return whether t is as small, in the same column and distance."""
         if not isinstance(other, TCloseness) or not self.same_column(other) or self.distance != other.distance:
             return False
-        return self.bound <= other.bound
+        return as_told(self.bound) <= as_told(other.bound)
 
     def states(self, claim: str) -> bool:
         """Return whether the claim names t."""

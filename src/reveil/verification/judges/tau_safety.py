@@ -99,6 +99,7 @@ class TauSafety(Signatures):
         own, theirs = record.rows(SETS), told[0].rows
         keys = ["who", "high", "low"]
         lost, more = own.join(theirs, on=keys, how="anti"), theirs.join(own, on=keys, how="anti")
+        more = more.join(own, on="who", how="semi")  # of whom nothing is recorded, nothing can be said
         if lost.height or more.height:
             many = pl.concat([lost["who"], more["who"]]).n_unique()
             raise forgotten(f"{many:,} persons were told other signatures than it remembers")
