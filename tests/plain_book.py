@@ -13,6 +13,7 @@ from reveil.guarantees.base import Memory, Prepared
 from reveil.membership import membership
 from reveil.signatures.sets import Sets
 from reveil.snapshot import Snapshot, canonical_text
+from tests.judged import Judged
 
 if TYPE_CHECKING:
     import reveil as rv
@@ -75,6 +76,7 @@ class PlainSeries:
         self.told: dict[int, list[str]] = {}
         self.present: set[object] = set()
         self.release = 0
+        self.judged, self.update = Judged(guarantee), ()
 
     def ledger(self, ledger: Ledger) -> pl.DataFrame:
         owner = {"person": pl.Int32} if ledger.personal else {}
@@ -125,7 +127,11 @@ class PlainSeries:
             snapshot, self.method, rng or self.rng, series=None, memory=memory, codes=encode(snapshot)
         )
         if self.check:
-            self.guarantee.check_rule(prepared.release, prepared, memory)
+            people = frame[self.schema.person].to_list()
+            new = (p for p in people if p not in self.persons)
+            numbers = self.persons | {p: len(self.persons) + at for at, p in enumerate(new)}
+            shown = self.judged.shown(prepared, [numbers[p] for p in people], self.release + 1, snapshot)
+            self.update = self.judged.check(shown)
         return prepared, memory
 
     def publish(self, frame: pl.DataFrame, rng=None) -> Prepared:
@@ -143,6 +149,7 @@ class PlainSeries:
         if found.more is not None:
             self.words[self.schema.sensitive[0]] += found.more.to_list()
         self._remember(frame, memory, found.entries, found.told, replaces=found.replaces)
+        self.check = False  # of releases from elsewhere the judge knows what a vault's books say, and there is none
         return found
 
     def _remember(self, frame: pl.DataFrame, memory: Memory, written, told, *, replaces: bool) -> None:
@@ -162,6 +169,8 @@ class PlainSeries:
             self.last.setdefault(number, {}).update(
                 {name: int(codes[record]) for name, codes in memory.lasting.items()}
             )
+        self.judged.apply(self.update)
+        self.update = ()
         self.present = set(people)
         self.release += 1
 

@@ -10,8 +10,8 @@ import reveil as rv
 from benchmarks.peers.job import Job, serve
 from reveil import registry
 from reveil.codes import encode_sensitive
+from reveil.guarantees.counted import group_statistics
 from reveil.release import Release
-from reveil.verification import group_statistics
 
 SEED = 1
 

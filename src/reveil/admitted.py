@@ -31,8 +31,7 @@ class Admitted:
 
     A cell admits the codes ``lo..hi`` that are in it (``members``, if given: cell number times ``codes + 1`` plus code,
     sorted) and the null code where ``null`` is set. Where some cells are runs of codes and others are not, ``listed``
-    marks those whose members are given. ``beyond`` marks cells with values that the snapshot does not have, where they
-    were let pass: such values admit no code.
+    marks those whose members are given.
     """
 
     lo: CodeArray
@@ -41,7 +40,6 @@ class Admitted:
     members: IntArray | None
     codes: int
     listed: BoolArray | None = None
-    beyond: BoolArray | None = None
 
     def contains(self, cells: npt.NDArray[np.integer], codes: npt.NDArray[np.integer]) -> BoolArray:
         """Return whether each cell admits the code beside it."""
@@ -56,8 +54,8 @@ class Admitted:
         return inside
 
 
-def admitted_codes(cells: Cells, attribute: Attribute, *, beyond: bool = False) -> Admitted:
-    """Turn published cells into codes of the snapshot. ``beyond``: sets may hold values that it does not have."""
+def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
+    """Turn published cells into codes of the snapshot."""
     size = attribute.null_code
     if cells.form is Form.FOREIGN:
         found = resolve(cells, attribute)
@@ -94,25 +92,22 @@ def admitted_codes(cells: Cells, attribute: Attribute, *, beyond: bool = False) 
         first = np.where(node < 0, 1, taxonomy.lo[node]).astype(np.int32)
         last = np.where(node < 0, 0, taxonomy.hi[node]).astype(np.int32)
         return Admitted(first, last, null.to_numpy(), None, size)
-    return _admitted_sets(cells, attribute, beyond=beyond)
+    return _admitted_sets(cells, attribute)
 
 
-def _admitted_sets(cells: Cells, attribute: Attribute, *, beyond: bool) -> Admitted:
+def _admitted_sets(cells: Cells, attribute: Attribute) -> Admitted:
     size = attribute.null_code
     members = pl.DataFrame({"cell": np.arange(len(cells.distinct)), "value": cells.distinct}).explode("value")
     domain = pl.DataFrame({"value": attribute.domain, "code": np.arange(size)})
     known = members.drop_nulls("value").join(domain, on="value", how="left")
-    unknown = np.zeros(len(cells.distinct), np.bool_)
-    unknown[known.filter(pl.col("code").is_null())["cell"].to_numpy()] = True
-    if unknown.any() and not beyond:
+    if known["code"].null_count():
         raise VerificationError(
             f"column {attribute.name!r} has values that the snapshot does not", column=attribute.name
         )
-    known = known.drop_nulls("code")
     cell, code = known["cell"].to_numpy(), known["code"].to_numpy()
     lo, hi = np.full(len(cells.distinct), size, np.int32), np.full(len(cells.distinct), -1, np.int32)
     np.minimum.at(lo, cell, code.astype(np.int32))
     np.maximum.at(hi, cell, code.astype(np.int32))
     null = np.zeros(len(cells.distinct), np.bool_)
     null[members.filter(pl.col("value").is_null())["cell"].to_numpy()] = True
-    return Admitted(lo, hi, null, np.sort(cell.astype(np.int64) * (size + 1) + code), size, beyond=unknown)
+    return Admitted(lo, hi, null, np.sort(cell.astype(np.int64) * (size + 1) + code), size)

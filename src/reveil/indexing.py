@@ -20,14 +20,14 @@ from reveil.dice import generator
 from reveil.errors import ConfigError, DataError, InputError
 from reveil.expressions import matches
 from reveil.groupers.bang import Cut
-from reveil.guarantees.static import prepare_static
+from reveil.guarantees.static import Static, prepare_static
 from reveil.models.base import Model
 from reveil.models.k_anonymity import KAnonymity
 from reveil.queries import Count
 from reveil.respelling import spelled
 from reveil.series.column_types import settled, types_of, with_known_types
 from reveil.snapshot import Snapshot, canonical_text, read_snapshot
-from reveil.verification import verify
+from reveil.verification import Promised, verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -101,7 +101,7 @@ class BangIndex:
         asked = _asked(model)
         codes, snapshot = self._current().codes, self._whole()
         prepared = prepare_static(snapshot, asked, self._method(), generator(seed), codes=codes)
-        verify(prepared.release, snapshot, asked, codes=codes, placement=prepared.placement)
+        verify(prepared.release, snapshot, Promised.of_model(asked, Static.kind), placement=prepared.placement)
         classes = np.full(codes.n, -1, np.int32)
         classes[prepared.placement] = prepared.release.classes
         told = _Told(self._ids, classes, prepared.release.cells, prepared.release.levels)

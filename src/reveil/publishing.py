@@ -8,27 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 from reveil.config import Config, placed
 from reveil.dice import generator
-from reveil.errors import ConfigError
+from reveil.errors import ConfigError, FileError
 from reveil.files import Kept, not_of_another, output_path, release_target
 from reveil.groupers.base import Grouper
 from reveil.groupers.mondrian import Mondrian
-from reveil.guarantees.static import prepare_static
+from reveil.guarantees.static import Static, prepare_static
 from reveil.models.base import Model
 from reveil.release import Release
 from reveil.respelling import check_spellings, respelled
 from reveil.schema import Role
 from reveil.series import Published, Series
+from reveil.series.asking import asked_for, described
 from reveil.series.lines import noted
 from reveil.series.published import Stage, silent
 from reveil.series.reading import selected
 from reveil.series.warnings import warnings
 from reveil.snapshot import read_snapshot
-from reveil.verification import verify
+from reveil.verification import Promised, verify
+from reveil.verification.surface import check_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from reveil.schema import Schema
+    from reveil.series.replaying import Replayed
 
 
 def anonymize(
@@ -52,7 +55,8 @@ def anonymize(
     method = method or Mondrian()
     snapshot = read_snapshot(frame, method.reading(schema))
     prepared = prepare_static(snapshot, model, method, generator(seed), suppress=suppress)
-    verify(prepared.release, snapshot, model, codes=prepared.codes, placement=prepared.placement)
+    asked = Promised.of_model(model, Static.kind, suppress=suppress, method=described(method))
+    verify(prepared.release, snapshot, asked, placement=prepared.placement)
     return prepared.release
 
 
@@ -99,7 +103,8 @@ def publish_file(
 
     def check(written: Release) -> None:
         stage("verifying")
-        verify(written, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
+        verify(written, snapshot, asked_for(config.guarantee, config.method), placement=prepared.placement)
+        check_files(written)
 
     stage("writing")
     if dry_run:
@@ -108,6 +113,18 @@ def publish_file(
     else:
         prepared.release.write_checked(target, check, done)
     return Published(prepared.release, "published", note=noted(*warnings(snapshot)))
+
+
+def verify_series(
+    config: Config, truths: Sequence[str | Path] = (), *, where: str | None = None, stage: Stage = silent
+) -> Replayed:
+    """Judge the whole series of a config anew, from its files and archived placements."""
+    if not config.in_series or not config.vault_path.exists():
+        raise FileError(
+            "there is no series to verify", file=config.path, hint="A series has a vault; --series needs it."
+        )
+    stage("replaying")
+    return Series.of(config).replayed([Path(path) for path in truths], [] if where is None else [where])
 
 
 def verify_file(
@@ -130,5 +147,6 @@ def verify_file(
     config.guarantee.check_made_by(written.manifest, config.method)
     config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
     loose = config.guarantee.loose_rows(written)
-    verify(read, raw, config.guarantee.for_release(written.manifest).model_for(raw.schema), loose=loose)
+    verify(read, raw, asked_for(config.guarantee, config.method), loose=loose)
+    check_files(written)
     return written

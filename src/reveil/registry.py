@@ -1,4 +1,4 @@
-"""Finds models, groupers, recoders, guarantees, measures and attacks by entry point, the built-in ones too.
+"""Finds models, groupers, recoders, guarantees, judges, measures and attacks by entry point, the built-in ones too.
 
 Another package adds one by declaring an entry point in the same group; nothing in Reveil lists names.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from reveil.errors import ConfigError
 
-GROUPS = ("models", "groupers", "recoders", "guarantees", "measures", "attacks")
+GROUPS = ("models", "groupers", "recoders", "guarantees", "judges", "measures", "attacks")
 
 
 @cache

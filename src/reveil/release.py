@@ -7,7 +7,7 @@ Boxes are kept once per distinct cell and groups as integers; rows are put toget
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from reveil.expressions import Expression
     from reveil.queries import Count
     from reveil.schema import Schema
-    from reveil.statistics import CodeArray
 
+CodeArray = npt.NDArray[np.int32]
 # A table that does not match its manifest can trip anything that reads it, polars included.
 _UNREADABLE = (*FAILURES, LookupError, TypeError, AttributeError, ArithmeticError)
 _THREADED = 20_000
@@ -106,6 +106,7 @@ class Release:
     groups: CodeArray | None = None
     batch: pl.DataFrame | None = None
     levels: CodeArray | None = None
+    source: Path | None = field(default=None, compare=False)  # the file it was read from
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -226,7 +227,7 @@ class Release:
             )
         try:
             batch = read_table(tables[1]) if len(tables) > 1 else None
-            return _assemble(read_table(path), batch, manifest)
+            return replace(_assemble(read_table(path), batch, manifest), source=path)
         except _UNREADABLE:
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."

@@ -10,6 +10,7 @@ from reveil.guarantees.base import Memory, Prepared
 from reveil.signatures.sets import Sets
 from reveil.snapshot import Snapshot, canonical_text
 from reveil.verification import verify
+from tests.judged import Judged
 
 
 class PlainBook:
@@ -54,6 +55,7 @@ class PlainSeries:
         self.guarantee, self.schema, self.book = guarantee, schema, PlainBook()
         self.values: list[str | None] = list(guarantee.declared(schema))
         self.release = 0
+        self.judged = Judged(guarantee)
 
     def memory(self, frame: pl.DataFrame) -> Memory:
         texts = canonical_text(frame[self.schema.sensitive[0]]).to_list()
@@ -82,8 +84,10 @@ class PlainSeries:
         rng = np.random.default_rng([seed, self.release])
         prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
         own = prepared.snapshot or snapshot
-        verify(prepared.release, own, prepared.model, codes=prepared.codes, placement=prepared.placement)
-        self.guarantee.check_rule(prepared.release, prepared, memory)
+        verify(prepared.release, own, prepared.model, placement=prepared.placement)
+        numbers = [self.book.persons[who] for who in frame[self.schema.person].to_list()]
+        shown = self.judged.shown(prepared, numbers, self.release + 1, snapshot)
+        self.judged.apply(self.judged.check(shown))
         self.guarantee.check_promise(prepared.release.manifest, self.schema, frame.height)
         self.book.write(prepared.entries)
         self.values = memory.texts.to_list()

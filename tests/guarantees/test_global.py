@@ -15,10 +15,13 @@ from reveil.errors import ConfigError, DataError, FileError, InfeasibleError, Ve
 from reveil.guarantees.global_guarantee import GlobalGuarantee
 from reveil.guarantees.global_release import COHORTS, SURVIVAL, Situation
 from reveil.notation import SUPPRESSED_VALUE
-from reveil.survival_rule import check_survival
 from reveil.testing.series import histories, schema
 from reveil.testing.worlds import Group, enumerate_worlds
+from reveil.verification.arrays import halves, marks_of
+from reveil.verification.judges.global_guarantee import LEFT
+from reveil.verification.record import Entry
 from tests.budgets.plain_book import PlainSeries, groups_of
+from tests.judged import Judged
 
 VALUES = "abcdefgh"
 slow = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
@@ -302,18 +305,23 @@ def test_absent_persons_of_a_list_dilute_groups_and_boxes_hold_them():
 # Verification
 
 
-def test_the_rule_is_checked_from_the_published_values():
+def test_the_rule_is_judged_from_the_published_values():
     frame = table(np.random.default_rng(1), range(20), list(VALUES))
     prepared = PlainSeries(GlobalGuarantee(2, ConstantRatio(releases=1)), SCHEMA).publish(frame)
-    release, placement = prepared.release, prepared.placement
-    nothing = pl.DataFrame(schema={"record": pl.Int32, "value": pl.String, "survival": pl.Float64})
-    check_survival(release, placement, nothing, 2)
+
+    def judge(l, spent=None, **settings):
+        judged = Judged(GlobalGuarantee(l, ConstantRatio(releases=1), **settings))
+        if spent is not None:
+            high, low = halves(marks_of(frame["disease"]))
+            judged.apply((Entry(LEFT, LEFT.frame(who=range(20), high=high, low=low, survival=[spent] * 20)),))
+        judged.check(judged.shown(prepared, range(20), 2))
+
+    judge(2)
     with pytest.raises(VerificationError, match="more than 1/3"):
-        check_survival(release, placement, nothing, 3)
-    spent = pl.DataFrame({"record": range(20), "value": frame["disease"], "survival": [0.5] * 20})
+        judge(3)
     with pytest.raises(VerificationError, match="20 persons"):
-        check_survival(release, placement, spent.cast({"record": pl.Int32}), 2)
-    check_survival(release, placement, spent.cast({"record": pl.Int32}), 2, harmless=list(VALUES))
+        judge(2, 0.5)
+    judge(2, 0.5, harmless=list(VALUES))
 
 
 # Settings

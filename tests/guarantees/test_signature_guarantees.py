@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.admitted import admitted_codes
 from reveil.errors import ConfigError, DataError, InfeasibleError, RefusedError, VerificationError
-from reveil.signature_rule import check_signatures
 from reveil.snapshot import Snapshot
 from reveil.testing.series import changed, histories, schema
 from reveil.testing.worlds import Group, enumerate_memberships, enumerate_worlds
 from reveil.verification import verify
+from reveil.verification.arrays import halves, marks_of, set_marks
+from reveil.verification.judges.tau_safety import MEMBERS, SETS
+from reveil.verification.record import Entry
+from tests.judged import Judged
 from tests.signatures.plain_memory import PlainMemory, groups_of
 
 VALUES = "abcdefgh"
@@ -37,7 +40,7 @@ def run(guarantee, snapshots, seed=0, domain=None):
             series.append([])
             continue
         snapshot = Snapshot(frame, own, "the frame", "polars")
-        verify(prepared.release, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
+        verify(prepared.release, snapshot, prepared.model, placement=prepared.placement)
         guarantee.check_promise(prepared.release.manifest, own, frame.height)
         series.append(groups_of(prepared, frame, own))
     return series
@@ -207,18 +210,25 @@ def test_m_must_be_a_whole_number_from_2_up(m):
             guarantee(m=m)
 
 
-def test_the_signature_rule_is_checked_by_code_of_its_own():
+def test_the_signature_rule_is_judged_from_the_published_values():
     frame = table([(1, 20, "a"), (2, 21, "b")])
     own = schema()
-    prepared = PlainMemory(rv.TauSafety(m=2, domain=tuple("abcdefg")), own).publish(frame, np.random.default_rng(0))
-    told = pl.DataFrame({"record": [0], "block": [0]}, schema={"record": pl.Int32, "block": pl.Int64})
+    guarantee = rv.TauSafety(m=2, domain=tuple("abcdefg"))
+    prepared = PlainMemory(guarantee, own).publish(frame, np.random.default_rng(0))
     for values, good in (("ab", True), ("cd", True), ("bc", False), ("abc", False), ("a", False)):
-        blocks = pl.DataFrame({"block": [0] * len(values), "value": list(values)})
+        marks = marks_of(pl.Series(list(values)))
+        high, low = halves(set_marks(np.zeros(len(marks), np.int64), marks, 1))
+        value_high, value_low = halves(marks)
+        judged = Judged(guarantee)
+        every = np.ones(len(marks), np.int64)
+        members = MEMBERS.frame(high=high * every, low=low * every, value_high=value_high, value_low=value_low)
+        judged.apply((Entry(SETS, SETS.frame(who=[7], high=high, low=low)), Entry(MEMBERS, members)))
+        shown = judged.shown(prepared, [7, 8], 2)
         if good:
-            check_signatures(prepared.release, prepared.placement, told, blocks)
+            judged.check(shown)
         else:
             with pytest.raises(VerificationError, match="1 persons would get a signature"):
-                check_signatures(prepared.release, prepared.placement, told, blocks)
+                judged.check(shown)
 
 
 def test_counterfeits_reach_the_lower_bound_where_nobody_moves():

@@ -17,7 +17,8 @@ from reveil.admitted import admitted_codes
 from reveil.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
 from reveil.guarantees.possible_worlds import PossibleWorlds
 from reveil.guarantees.world_ledgers import BATCHES, world_ledger
-from reveil.worlds_rule import check_worlds
+from reveil.snapshot import Snapshot
+from tests.judged import Judged
 from tests.worlds.plain_book import PlainBook
 
 SCHEMA = rv.Schema(person="pid", quasi=("age", "town"), sensitive="disease", plain=("blood",))
@@ -253,12 +254,18 @@ def test_a_release_that_does_not_fit_all_the_worlds_is_refused():
     guarantee = PossibleWorlds(3)
     prepared = PlainBook(guarantee, SCHEMA).publish(frame, np.random.default_rng(0))
     good = prepared.witness
+    snapshot = Snapshot(frame, SCHEMA, "the frame", "polars")
 
-    def broken(message, release=prepared.release, **changes):
+    def judge(release=prepared.release, **changes):
+        judged = Judged(guarantee)
+        witness = replace(good, **changes)
+        judged.check(judged.shown(replace(prepared, release=release, witness=witness), range(40), 1, snapshot))
+
+    def broken(message, **changes):
         with pytest.raises(VerificationError, match=message):
-            check_worlds(release, prepared.table, prepared.codes, replace(good, **changes), 3)
+            judge(**changes)
 
-    check_worlds(prepared.release, prepared.table, prepared.codes, good, 3)
+    judge()
     rows, sources = good.rows.copy(), good.sources.copy()
     rows[1, 0] = rows[1, 1]
     broken("nobody or to two", rows=rows)
@@ -271,8 +278,10 @@ def test_a_release_that_does_not_fit_all_the_worlds_is_refused():
     broken("outside its box", release=narrow)
     values = prepared.release.values.with_columns(pl.col("blood").reverse())
     broken("another value", release=replace(prepared.release, values=values))
+    judged = Judged(guarantee)
+    shown = judged.shown(replace(prepared, witness=None), range(40), 1, snapshot)
     with pytest.raises(VerificationError, match="nothing shows"):
-        guarantee.check_rule(prepared.release, replace(prepared, witness=None), None)
+        judged.check(shown)
 
 
 # With a vault

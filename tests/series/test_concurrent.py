@@ -14,7 +14,7 @@ from tests.series.cases import chain_is_sound, config, contents, series, snapsho
 
 HELD = """
 import sys
-import reveil.series.telling as module
+import reveil.verification.series as module
 verify = module.verify
 def wait(*a, **k):
     print("verifying", flush=True)

@@ -16,8 +16,11 @@ import reveil as rv
 from reveil.assignment import Seats, fillable
 from reveil.codes import encode
 from reveil.groups import groups_of, renumbered
+from reveil.guarantees.counted import group_statistics
 from reveil.models.m_uniqueness import MUniqueness
-from reveil.verification import describe_group, group_statistics, verify
+from reveil.verification import verify
+from reveil.verification.counting import described
+from reveil.verification.counting import groups_of as in_groups
 from tests.counterfeits import Published, model_of, publish, published
 
 quick = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
@@ -310,7 +313,7 @@ def test_numbers_of_groups_may_be_any():
     moved = replace(case, release=far).with_manifest(counterfeits={"total": 1, "per_group": told})
     holds(moved)
     holds(moved, placed=False)
-    assert describe_group(far, int(far.groups[0])) == str(far.groups[0])
+    assert described(far, in_groups(far), 0) == str(far.groups.min())
     assert group_statistics(far, {}, {}, placed=True).sizes.tolist() == [2, 2, 2]
 
 

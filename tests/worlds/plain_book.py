@@ -9,6 +9,7 @@ from reveil.schema import Schema
 from reveil.signatures.sets import Sets
 from reveil.snapshot import Snapshot, canonical_text
 from reveil.verification import verify
+from tests.judged import Judged
 
 
 class PlainBook:
@@ -22,6 +23,7 @@ class PlainBook:
         self.codes: dict[str, dict[object, int]] = {}
         self.told: dict[str, dict[int, int]] = {}
         self.release = 0
+        self.judged = Judged(guarantee)
 
     def rows(self, ledger, column=None, among=None):
         found = self.ledgers.get(ledger.name)
@@ -67,8 +69,10 @@ class PlainBook:
             whole=whole,
         )
         prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
-        verify(prepared.release, snapshot, prepared.model, codes=prepared.codes, placement=prepared.placement)
-        self.guarantee.check_rule(prepared.release, prepared, memory)
+        verify(prepared.release, snapshot, prepared.model, placement=prepared.placement)
+        numbers = [self.numbers[who] for who in persons]
+        shown = self.judged.shown(prepared, numbers, self.release + 1, whole)
+        self.judged.apply(self.judged.check(shown))
         self.guarantee.check_promise(prepared.release.manifest, self.schema, frame.height)
         for entries in prepared.entries:
             rows = entries.rows

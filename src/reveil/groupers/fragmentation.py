@@ -72,7 +72,7 @@ class Fragmentation(TowardsT):
         """As many as there are, and at least one."""
         return sys.maxsize
 
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:  # noqa: ARG002
+    def propose(self, task: Task, rng: np.random.Generator) -> Partition:
         """Fragment the values, then deal the fragments to as many groups as can be valid."""
         task.check_asked(self)
         ground = Ground(task.codes)

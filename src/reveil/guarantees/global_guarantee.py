@@ -26,7 +26,6 @@ from reveil.guarantees.assembly import (
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.global_release import (
-    COHORTS,
     SURVIVAL,
     Made,
     Situation,
@@ -47,7 +46,6 @@ from reveil.notation import SUPPRESSED_VALUE
 from reveil.respelling import folds
 from reveil.snapshot import canonical_text
 from reveil.statistics import GroupStats, Histogram
-from reveil.survival_rule import check_survival
 from reveil.vault.protocol import Entries
 
 if TYPE_CHECKING:
@@ -79,13 +77,6 @@ _LEAKS = {
     "withhold": "Who is known to be in the table and is not published has a value that they were linked with too "
     "often: absence tells it.",
 }
-
-
-@dataclass(frozen=True)
-class _Diluted(Prepared):
-    """A release with the number of absent persons who dilute each group: columns ``group`` and ``absent``."""
-
-    absent: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -235,7 +226,7 @@ class GlobalGuarantee(Guarantee):
             "population": self.population is not None,
         }
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: Any, after: Any) -> bool:
         """Return whether a setting may change: only how large a group may become. The bound rests on the survival."""
         return key == "largest"
 
@@ -248,7 +239,7 @@ class GlobalGuarantee(Guarantee):
                 hint="Forget them with --tombstone: a pseudonym and what was told stay, nothing else.",
             )
 
-    def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
+    def declared(self, schema: Schema) -> tuple[str, ...]:
         """Return the values that the settings name."""
         return (*self.harmless, *self.permanent)
 
@@ -278,7 +269,7 @@ class GlobalGuarantee(Guarantee):
             )
         check_names(schema, two_tables=False)
 
-    def model_for(self, schema: Schema) -> Model:  # noqa: ARG002
+    def model_for(self, schema: Schema) -> Model:
         """Return what every group of every release satisfies by itself; the budgets ask for more."""
         if self.population is not None:
             return KAnonymity(1)
@@ -305,7 +296,7 @@ class GlobalGuarantee(Guarantee):
             (knows, _COUNTED, apart, stay, *(lasts if self.permanent else ()), *leaks),
         )
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
         if manifest.get("adopted"):
@@ -353,7 +344,7 @@ class GlobalGuarantee(Guarantee):
         terms = self.terms(memory)
         now = Situation.of(memory, terms)
         made = make_groups(snapshot, codes, now, terms, memory)
-        release, placement, numbers = publish_rows(snapshot, made, now, memory, rng)
+        release, placement, _ = publish_rows(snapshot, made, now, memory, rng)
         published = as_published(snapshot, now, memory)
         if published is not None:
             snapshot, codes = published, encode(published)
@@ -375,13 +366,8 @@ class GlobalGuarantee(Guarantee):
         )
         sizes = np.bincount(made.groups[made.groups >= 0])
         facts: dict[str, Any] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
-        absent = None
-        if made.absent is not None:
-            absent = pl.DataFrame({"group": numbers, "absent": made.absent})
         entries = what_is_told(made, now, terms)
-        return _Diluted(
-            release, placement, codes, model, facts=facts, entries=entries, snapshot=published, absent=absent
-        )
+        return Prepared(release, placement, codes, model, facts=facts, entries=entries, snapshot=published)
 
     def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
         """Multiply what a release from elsewhere told into everybody's survival: the worst of what they may be told."""
@@ -415,21 +401,6 @@ class GlobalGuarantee(Guarantee):
             texts, permanent = folded(texts), folded(permanent)
         lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
         return int((hidden | np.isin(groups, lasting)).sum())
-
-    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
-        """Check, from the published values, that nobody's bound is broken."""
-        told = memory.book.of_records(SURVIVAL)
-        before = told.select("record", memory.texts.gather(told["value"]).alias("value"), "survival")
-        check_survival(
-            written,
-            prepared.placement,
-            before,
-            self.exact,
-            harmless=list(memory.texts.gather(memory.declared[: len(self.harmless)])),
-            permanent=list(memory.texts.gather(memory.declared[len(self.harmless) :])),
-            cohorts=memory.book.rows(COHORTS) if self.permanent else None,
-            absent=prepared.absent if isinstance(prepared, _Diluted) else None,
-        )
 
 
 def _texts(key: str, given: object) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from reveil.guarantees.assembly import (
     published_names,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
+from reveil.guarantees.counted import group_statistics
 from reveil.guarantees.world_ledgers import MOST_WORLDS, Drawn, remembered
 from reveil.limits import Limit, keeping_values
 from reveil.manifest import make_manifest
@@ -29,12 +30,10 @@ from reveil.models.any_group import AnyGroup
 from reveil.recoders.boxes import boxed
 from reveil.release import Release, taken
 from reveil.schema import Role
-from reveil.verification import group_statistics
 from reveil.worlds.buckets import largest_l
 from reveil.worlds.drawing import draw_worlds, sources_of
 from reveil.worlds.matching import better, matched
 from reveil.worlds.projection import projected
-from reveil.worlds_rule import Witness, check_worlds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,10 +63,21 @@ _EARLIER = ("counted", ", up to what the boundaries of the buckets tell.")  # th
 
 
 @dataclass(frozen=True)
+class Witness:
+    """What shows that a release fits worlds.
+
+    In world i the person of record r has what the record ``sources[i, r]`` has in the table, and the published row n
+    is that of the record ``rows[i, n]``.
+    """
+
+    sources: npt.NDArray[np.integer] = field(repr=False)
+    rows: npt.NDArray[np.integer] = field(repr=False)
+
+
+@dataclass(frozen=True)
 class PreparedWorlds(Prepared):
     """A release with what shows that it fits every world: for verification, and never written anywhere."""
 
-    table: Snapshot | None = field(default=None, repr=False)
     witness: Witness | None = field(default=None, repr=False)
 
 
@@ -160,11 +170,11 @@ class PossibleWorlds(Guarantee):
                 hint=f"l = {len(declared)} is the largest that can do.",
             )
 
-    def model_for(self, schema: Schema) -> AnyGroup:  # noqa: ARG002
+    def model_for(self, schema: Schema) -> AnyGroup:
         """Return what every group satisfies: nothing. Rows have boxes of their own, and the worlds are judged."""
         return AnyGroup()
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: Any, after: Any) -> bool:
         """Return whether a setting may change: how rows are matched may, what the worlds are may not."""
         return key in ("p", "project")
 
@@ -187,7 +197,7 @@ class PossibleWorlds(Guarantee):
         )
         return guarantee, claim, (_KNOWS, how, _STAYS, _BEFOREHAND, *(() if self.blind else (_BUCKETS,)))
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
         if guarantee["grade"] == "worlds" and manifest["guarantee"].get("grade") == _EARLIER[0]:
@@ -242,16 +252,15 @@ class PossibleWorlds(Guarantee):
             codes,
             model,
             entries=drawn.entries,
-            table=snapshot,
-            witness=Witness(sources, rows, values),
+            witness=Witness(sources, rows),
         )
 
     def adopted(
         self,
-        memory: Memory,  # noqa: ARG002
-        snapshot: Snapshot,  # noqa: ARG002
-        release: Release,  # noqa: ARG002
-        members: Membership,  # noqa: ARG002
+        memory: Memory,
+        snapshot: Snapshot,
+        release: Release,
+        members: Membership,
     ) -> Adoption:
         """Refuse: a release from elsewhere fits the truth and none of the other worlds."""
         raise RefusedError(
@@ -260,12 +269,6 @@ class PossibleWorlds(Guarantee):
             hint="Nothing bounds what both tell together. kind = 'tau-safety' or 'refinement' can go on from a release "
             "that was made elsewhere.",
         )
-
-    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:  # noqa: ARG002
-        """Refuse a release, as it was written, that does not fit all the worlds."""
-        if not isinstance(prepared, PreparedWorlds) or prepared.table is None or prepared.witness is None:
-            raise VerificationError("nothing shows that the release fits the worlds")
-        check_worlds(written, prepared.table, prepared.codes, prepared.witness, self.l)
 
     def _drawn(self, whole: Snapshot, values: CodeArray, memory: Memory, rng: np.random.Generator) -> Drawn:
         """Return the worlds of everybody: remembered, or drawn now for those who are new."""

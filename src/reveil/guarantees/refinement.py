@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from reveil.cells_rule import check_cells, check_sealed
+from reveil.codes import encode_sensitive
 from reveil.errors import ConfigError, RefusedError, VerificationError
 from reveil.groupers.base import Grouper, check_plan
 from reveil.groupers.mondrian import Mondrian
@@ -23,7 +23,7 @@ from reveil.guarantees.assembly import (
     published_names,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
-from reveil.guarantees.seen_again import seen_again
+from reveil.guarantees.counted import group_statistics
 from reveil.guarantees.static import Static
 from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
@@ -32,19 +32,15 @@ from reveil.refining.absent import absent_of
 from reveil.refining.elsewhere import fitted, shown_by
 from reveil.refining.entries import Pieces, entries_of, table_entries
 from reveil.refining.extras import box_entries
-from reveil.refining.ledgers import CLOSED, SEALED, WHOLE
 from reveil.refining.making import Made, Rows, make, without_shapes
 from reveil.refining.plan import Rules
 from reveil.refining.reading import Reading, read
 from reveil.refining.slack import slack_for
 from reveil.schema import Role
 from reveil.statistics import GroupStats, Histogram
-from reveil.verification.judgement import group_statistics, published_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import numpy.typing as npt
 
     from reveil.codes import Codes
     from reveil.limits import Limit
@@ -181,7 +177,7 @@ class Refinement(Guarantee):
         """Return the parameters that are set, under their config names."""
         return {key: value for key, value in super().settings().items() if value is not None}
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: Any, after: Any) -> bool:
         """Return whether a setting may change: how cells are born and repaired, not what they promise."""
         return key in ("slack", "dirty")
 
@@ -218,7 +214,7 @@ class Refinement(Guarantee):
         more = [_DIRTY] if self.dirty == "allow" else []
         return guarantee, claim, (_KNOWS, _CHANGES, how, *more, *([_FAKES] if self.counterfeits else []))
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for."""
         asked = {"kind": self.kind, **self.model.parameters(), "counterfeits": self.counterfeits, "blind": self.blind}
         told = manifest["guarantee"]
@@ -281,7 +277,7 @@ class Refinement(Guarantee):
         )
         # People asked for who are shown as they were told last, changed or not: how many did change would tell.
         release.manifest["stale"] = int(made.decided.frozen.sum())
-        release.manifest["achieved"] = _achieved(release, whole, known, model, rows.record)
+        release.manifest["achieved"] = _achieved(release, whole, model)
         return Prepared(
             release,
             rows.record,
@@ -328,13 +324,6 @@ class Refinement(Guarantee):
         """Return how many rows may show the value that was told last."""
         return int(release.manifest.get("stale", 0))
 
-    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
-        """Check, from the published values, that every piece of every cell is valid."""
-        before, shown = seen_again(written, prepared, memory, self.model)
-        check_cells(self.model, before, shown)
-        states = memory.book.rows(SEALED, "cell", np.unique(before.cell[before.cell >= 0])).cast(pl.Int64)
-        check_sealed(before, shown, *(states.filter(pl.col("state") == state)["cell"] for state in (WHOLE, CLOSED)))
-
 
 def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
     """Read what was told of the persons of a snapshot and of their cells."""
@@ -351,10 +340,11 @@ def _tables(reading: Reading, values: pl.DataFrame, memory: Memory) -> list[Entr
     ]
 
 
-def _achieved(
-    release: Release, snapshot: Snapshot, codes: Codes, model: Model, placement: npt.NDArray[np.int32]
-) -> dict[str, Any]:
-    """Return the level that the groups of a release have."""
-    told = published_values(release, snapshot, codes, placement) if model.tags.reads_values else {}
-    values = {name: own.codes for name, own in told.items()}
-    return model.achieved(group_statistics(release, values, {name: own.reference() for name, own in told.items()}))
+def _achieved(release: Release, snapshot: Snapshot, model: Model) -> dict[str, Any]:
+    """Return the level that the groups of a release have; counterfeits have values that somebody was told with."""
+    if not model.tags.reads_values:
+        return model.achieved(group_statistics(release, {}, {}, placed=True))
+    told = [encode_sensitive(release.values[name], snapshot.schema[name]) for name in snapshot.schema.sensitive]
+    values = {own.name: own.codes for own in told}
+    references = {own.name: own.reference() for own in told}
+    return model.achieved(group_statistics(release, values, references, placed=True))

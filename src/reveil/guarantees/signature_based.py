@@ -29,14 +29,13 @@ from reveil.guarantees.assembly import (
     second_table,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
-from reveil.guarantees.signatures_elsewhere import adopted_signatures, alone_with, published_alone
+from reveil.guarantees.signatures_elsewhere import adopted_signatures, published_alone
 from reveil.manifest import make_manifest
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.notation import parsed
 from reveil.recoders.boxes import BoxRecoder
 from reveil.release import Release, compact
-from reveil.signature_rule import check_alone, check_signatures
 from reveil.signatures.machine import Groups, Space, lone_groups
 from reveil.statistics import BoolArray, CodeArray, Partition
 
@@ -99,7 +98,7 @@ class SignatureGuarantee(Guarantee):
         """Refuse a method beside signatures."""
         check_no_method(self.kind, method)
 
-    def model_for(self, schema: Schema) -> MUniqueness:  # noqa: ARG002
+    def model_for(self, schema: Schema) -> MUniqueness:
         """Return what every group of every release satisfies."""
         return MUniqueness(self.m)
 
@@ -107,7 +106,7 @@ class SignatureGuarantee(Guarantee):
     def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
         """Return the guarantee as a manifest states it, the claim, and what it assumes."""
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
         if manifest.get("adopted"):  # then the series is not blind, and the claim says what it does not cover
@@ -196,18 +195,6 @@ class SignatureGuarantee(Guarantee):
         return adopted_signatures(
             release, members, memory, sensitive, self.m, strict=strict, bounded=strict and self.last_only
         )
-
-    def check_rule(self, written: Release, prepared: Prepared, memory: Memory) -> None:
-        """Check, from the published values, that everybody keeps their signature, and who has to is alone."""
-        rows = alone_with(memory)
-        texts = memory.texts.gather(rows["value"])
-        check_alone(written, prepared.placement, rows.select("record").with_columns(value=texts))
-        if self.last_only:
-            return
-        told = pl.DataFrame({"record": memory.block_records, "block": memory.block_sets.astype(np.int64)})
-        texts = memory.texts.gather(memory.sets.members)
-        blocks = pl.DataFrame({"block": memory.sets.of_member, "value": texts})
-        check_signatures(written, prepared.placement, told, blocks)
 
     def _release(
         self,

@@ -22,6 +22,7 @@ from reveil.guarantees.assembly import check_names, describe_columns, other_prom
 from reveil.guarantees.automatic_k import ASSUMES as CHOSEN
 from reveil.guarantees.automatic_k import AUTO, LEAST, choose_k
 from reveil.guarantees.base import Guarantee, Memory, Prepared
+from reveil.guarantees.counted import group_statistics, with_distances
 from reveil.manifest import make_manifest
 from reveil.models.base import Model, exact_number
 from reveil.models.distinct_diversity import DistinctDiversity
@@ -34,7 +35,6 @@ from reveil.release import Release, taken
 from reveil.sampling import Sampling
 from reveil.schema import Role, Schema
 from reveil.suppression import suppress_stretching
-from reveil.verification import group_statistics, with_distances
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -191,7 +191,7 @@ class Static(Guarantee):
         """Return the parameters that are set, under their config names."""
         return {key: value for key, value in super().settings().items() if value is not None}
 
-    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
+    def caution(self, before: int, returned: int, changed: int) -> str | None:
         """Say that the same people are published again, and that nothing bounds what the releases tell together."""
         if not before:
             return None
@@ -200,7 +200,7 @@ class Static(Guarantee):
             "compares releases can find out more (reveil audit shows what; kind = 'tau-safety' bounds it)"
         )
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: Any, after: Any) -> bool:
         """Every release stands alone: all may change, and each manifest says what it promises."""
         return True
 

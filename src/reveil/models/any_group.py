@@ -44,11 +44,11 @@ class AnyGroup(Model):
         """Accept every group."""
         return np.ones(stats.n_groups, np.bool_)
 
-    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:  # noqa: ARG002
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:
         """Accept every part."""
         return np.ones(len(sizes), np.bool_)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:  # noqa: ARG002
+    def achieved(self, stats: GroupStats) -> dict[str, Any]:
         """Return nothing."""
         return {}
 
@@ -60,6 +60,6 @@ class AnyGroup(Model):
         """Return what is true of every row."""
         return "every row has a box of its own around its record"
 
-    def limits(self, over: Over = "release") -> tuple[Limit, ...]:  # noqa: ARG002
+    def limits(self, over: Over = "release") -> tuple[Limit, ...]:
         """Return nothing: the guarantee says what is promised."""
         return ()

@@ -28,11 +28,13 @@ from reveil.series.book import VaultBook
 from reveil.series.column_types import as_begun, check_declared
 from reveil.series.drafts import deliver, draft_path, find_copy, not_another, remove_drafts
 from reveil.series.finding import find_file, measures_of
+from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import NEW_VAULT, line, noted, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import How, Published, Stage, silent
 from reveil.series.reading import files_of, job_of, read_job, read_part
-from reveil.series.telling import LAYOUT, Job, Telling, check_written, forgotten, placements_of
+from reveil.series.replaying import Replayed, replay
+from reveil.series.telling import LAYOUT, Job, Telling, forgotten, placements_of
 from reveil.series.warnings import warnings
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
     from reveil.groupers.base import Grouper
     from reveil.schema import Schema
+    from reveil.vault.protocol import Entries
 
 
 class Series:
@@ -154,7 +157,7 @@ class Series:
         frame: Any,
         columns: Iterable[str] | None = None,
         where: str | None = None,
-        dry_run: bool = False,  # noqa: FBT001, FBT002  (the surface's own signature)
+        dry_run: bool = False,
         *,
         again: bool = False,
         new_series: bool = False,
@@ -248,9 +251,13 @@ class Series:
         draft = draft_path(vault, number, ".csv" if target is None else target.suffix.lower())
         snapshot, release = telling.job.snapshot, prepared.release
 
+        noted: list[Entries] = []
+
         def check(written: Release) -> None:
             stage("verifying")
-            check_written(written, prepared, telling, self.guarantee)
+            noted.extend(
+                check_written(vault, written, prepared, telling, self.guarantee, self.method, vault.releases())
+            )
 
         stage("writing")
         with private(vault.folder):
@@ -265,7 +272,7 @@ class Series:
             state=PENDING,
             manifest=manifest,
             told=prepared.told,
-            entries=prepared.entries,
+            entries=(*prepared.entries, *noted),
             replaces=prepared.replaces,
             placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
             facts={
@@ -278,7 +285,11 @@ class Series:
                 "measures": measures_of(prepared, snapshot),
                 **prepared.facts,
             },
-            settings={**self._settings(vault), **({} if prepared.layout is None else {LAYOUT: prepared.layout})},
+            settings={
+                **self._settings(vault),
+                **({} if prepared.layout is None else {LAYOUT: prepared.layout}),
+                JUDGED: number,
+            },
             path=target,
         )
         stage("remembering")
@@ -412,6 +423,11 @@ class Series:
         with self._opened() as vault:
             return check_folder(vault, Path(folder), self.name, self._published_columns)
 
+    def replayed(self, truths: Sequence[Path] = (), where: Sequence[str] = ()) -> Replayed:
+        """Judge the whole series anew, from its files and archived placements; see :mod:`reveil.series.replaying`."""
+        with alone(self.vault), self._opened() as vault:
+            return replay(vault, self.schema, self.guarantee, self.method, truths, where)
+
     def placements(self, release: int, frame: Any) -> Any:
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
         persons, native = persons_in(frame, self.schema)
@@ -431,7 +447,7 @@ class Series:
         ).sort("row")
         return to_native(table, native)
 
-    def forget(self, person: object, tombstone: bool = False) -> bool:  # noqa: FBT001, FBT002
+    def forget(self, person: object, tombstone: bool = False) -> bool:
         """Erase a person from the vault, archive included; False if the vault does not know them.
 
         The next release treats them as gone. Should they come back, they are new: their bound starts again, and with

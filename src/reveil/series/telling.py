@@ -22,7 +22,6 @@ from reveil.signatures.sets import Sets
 from reveil.vault import Change
 from reveil.vault.protocol import ADOPTED
 from reveil.vault.requests import WHERE, asks_the_same, kept_expression
-from reveil.verification import verify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from reveil.codes import Codes
     from reveil.guarantees.base import Guarantee, Prepared
-    from reveil.release import Release
     from reveil.snapshot import Snapshot
     from reveil.statistics import BoolArray, CodeArray, IntArray
     from reveil.vault import Recall, ReleaseRow, Vault
@@ -264,12 +262,3 @@ def placements_of(prepared: Prepared) -> pl.DataFrame:
     return pl.DataFrame(
         {"record": record, "person": person, "place": real.astype(np.int32), "grp": groups[real].astype(np.int32)}
     )
-
-
-def check_written(written: Release, prepared: Prepared, telling: Telling, guarantee: Guarantee) -> None:
-    """Refuse a release, as it was written, that is not sound by itself or breaks the rule of its series."""
-    snapshot = prepared.snapshot or telling.job.snapshot
-    codes, placement = prepared.codes, prepared.placement
-    dirty = 0 if prepared.dirty is None else len(prepared.dirty)
-    verify(written, snapshot, prepared.model, codes=codes, placement=placement, dirty=dirty)
-    guarantee.check_rule(written, prepared, telling.memory)

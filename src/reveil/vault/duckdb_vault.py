@@ -147,9 +147,7 @@ class DuckDBVault(Anchored):
         """Return all releases in order."""
         names = [field.name for field in fields(ReleaseRow)]
         with translated(self.folder):
-            rows = self._con.execute(
-                f"SELECT {', '.join(names)} FROM releases ORDER BY release"  # noqa: S608 -- names of the dataclass
-            ).fetchall()
+            rows = self._con.execute(f"SELECT {', '.join(names)} FROM releases ORDER BY release").fetchall()
         found = [dict(zip(names, row, strict=True)) for row in rows]
         return [
             ReleaseRow(**{**row, "request": json.loads(row["request"]), "facts": json.loads(row["facts"])})
@@ -193,7 +191,7 @@ class DuckDBVault(Anchored):
             with lent(self._con, given=_given(high, low)):
                 found = columns(
                     self._con,
-                    f"SELECT COALESCE(g.record, -1) AS record, p.person, p.present{codes} FROM persons p "  # noqa: S608
+                    f"SELECT COALESCE(g.record, -1) AS record, p.person, p.present{codes} FROM persons p "
                     "LEFT JOIN given g ON p.high = g.high AND p.low = g.low WHERE p.present OR g.record IS NOT NULL",
                 )
             record, number = integers(found["record"]), integers(found["person"])
@@ -218,6 +216,29 @@ class DuckDBVault(Anchored):
         with translated(self.folder):
             return ledgers.read(self._con, ledger, column, among)
 
+    def ledger_columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns of whole numbers of a ledger, in their order; none where nothing was written."""
+        with translated(self.folder):
+            return ledgers.columns_of(self._con, name)
+
+    def told(self) -> pl.DataFrame:
+        """Return ``person`` and ``signature``: who was ever told which, as far as it is remembered."""
+        with translated(self.folder):
+            found = columns(self._con, "SELECT person, signature FROM told")
+        return pl.DataFrame({name: integers(found[name]) for name in ("person", "signature")})
+
+    def presence(self) -> tuple[CodeArray, np.ndarray]:
+        """Return everybody's number, and whether they were in the last release."""
+        with translated(self.folder):
+            found = columns(self._con, "SELECT person, present FROM persons ORDER BY person")
+        return integers(found["person"]), np.asarray(found["present"], np.bool_)
+
+    def archived(self, release: int) -> pl.DataFrame:
+        """Return ``person`` and ``place`` of everybody whose row in a release is kept."""
+        with translated(self.folder):
+            found = columns(self._con, "SELECT person, place FROM placements WHERE release = ?", [release])
+        return pl.DataFrame({name: integers(found[name]) for name in ("person", "place")})
+
     def last(self, persons: IntArray) -> dict[str, CodeArray]:
         """Return the last record of each of some persons: dictionary codes by attribute, -1 where none is kept."""
         with translated(self.folder):
@@ -227,7 +248,7 @@ class DuckDBVault(Anchored):
             with lent(self._con, wanted=wanted):
                 found = columns(
                     self._con,
-                    f"SELECT w.at AS at{codes} FROM persons p JOIN wanted w ON w.person = p.person",  # noqa: S608
+                    f"SELECT w.at AS at{codes} FROM persons p JOIN wanted w ON w.person = p.person",
                 )
         last = {name: np.full(len(persons), -1, np.int32) for name in numbers}
         for name, n in numbers.items():
@@ -270,7 +291,7 @@ class DuckDBVault(Anchored):
         with self._change() as connection:
             changed = one(
                 connection,
-                f"UPDATE releases SET state = ?{also} WHERE release = ? AND state = ?",  # noqa: S608 -- fixed texts
+                f"UPDATE releases SET state = ?{also} WHERE release = ? AND state = ?",
                 [state, *parameters, release, PENDING],
             )
             if changed != 1:

@@ -234,6 +234,18 @@ class Vault(Protocol):
         With a column ``person`` where it is personal; in no particular order. Nothing where nothing was written.
         """
 
+    def ledger_columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns of whole numbers of a ledger, in their order; none where nothing was written."""
+
+    def told(self) -> pl.DataFrame:
+        """Return ``person`` and ``signature``: who was ever told which, as far as it is remembered."""
+
+    def presence(self) -> tuple[CodeArray, BoolArray]:
+        """Return everybody's number, and whether they were in the last release."""
+
+    def archived(self, release: int) -> pl.DataFrame:
+        """Return ``person`` and ``place`` of everybody whose row in a release is kept."""
+
     def last(self, persons: IntArray) -> dict[str, CodeArray]:
         """Return the last record of each of some persons: dictionary codes by attribute, -1 where none is kept."""
 

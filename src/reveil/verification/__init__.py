@@ -1,99 +1,142 @@
 """Independent verification: is the published table what was promised, and is it the snapshot's?
 
-This package shares nothing with the code that grouped or recoded the table. It reads published cells, turns them
-back into codes of the snapshot, counts again and asks the model again. Three things are checked:
+The judge shares with the publisher the reading of bytes, the schema with its hierarchies, and nothing else: no model,
+no code of values, no grouper, no kernel. It takes the published bytes and the snapshot, and counts by the definitions:
 
 1. the table has the columns, rows and counterfeits it should have (:mod:`~reveil.verification.shape`);
-2. every group satisfies the model (:mod:`~reveil.verification.judgement`). A group is what the column ``group`` says,
-   where there is one, else a class: rows with equal generalised cells;
+2. every group keeps what was promised: what the manifest promises, which must not be weaker than what was asked for
+   (:mod:`~reveil.verification.promised`, one judge per promise in :mod:`~reveil.verification.judges`). A group is what
+   the column ``group`` says, where there is one, else a class: rows with equal generalised cells;
 3. the published rows that are not counterfeit are the snapshot's records, each inside its box and with its own
    values: row by row where the publisher says which row is whose (:mod:`~reveil.verification.rows`), else by
    searching an assignment of all rows to records (:mod:`~reveil.verification.search`). Where boxes are nested, each
-   record must be in the innermost box that holds it.
+   record must be in the innermost box that holds it;
+4. the file tells nothing beside its cells (:mod:`~reveil.verification.surface`);
+5. the release keeps the rule of its series (:mod:`~reveil.verification.series`).
 
 A release without a column ``group`` may carry finer classes than a reader can see (two classes with equal cells). Its
-model is union-closed, so a verdict on the finer ones holds for what the reader sees. A model that is not needs the
+promise is union-closed, so a verdict on the finer ones holds for what the reader sees. One that is not needs the
 column.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reveil.admitted import admitted_codes
-from reveil.codes import Codes, encode
+import numpy as np
+
 from reveil.errors import VerificationError
-from reveil.groups import groups_of
-from reveil.verification.judgement import (
-    check_groups,
-    describe_group,
-    group_statistics,
-    published_values,
-    with_distances,
-)
+from reveil.release import GROUP
+from reveil.verification.cells import line_of
+from reveil.verification.counting import Counts, Groups, counts_of, described, groups_of
+from reveil.verification.geometry import innermost
+from reveil.verification.judges.t_closeness import TCloseness
+from reveil.verification.promised import Promised, same_levels, together
 from reveil.verification.rows import check_placement, check_rows
 from reveil.verification.sample import check_sample, is_sample
-from reveil.verification.search import check_assignment, check_beyond, check_two_tables, deepest_levels
-from reveil.verification.shape import check_counterfeits, check_description, check_shape
+from reveil.verification.search import check_assignment, check_beyond, check_two_tables
+from reveil.verification.shape import check_boxes, check_counterfeits, check_description, check_shape
+from reveil.verification.surface import check_order, check_sets
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from reveil.models.base import Model
     from reveil.release import Release
     from reveil.snapshot import Snapshot
+    from reveil.verification.arrays import AnyInts, Bools
 
-__all__ = ["describe_group", "group_statistics", "verify", "with_distances"]
+__all__ = ["Promised", "verify"]
 
 
 def verify(
     release: Release,
     snapshot: Snapshot,
-    model: Model,
+    asked: Any,
     *,
-    codes: Codes | None = None,
-    placement: npt.NDArray[np.integer] | None = None,
+    placement: AnyInts | None = None,
     dirty: int = 0,
     loose: int = 0,
+    excused: Bools | None = None,
 ) -> None:
     """Raise :class:`VerificationError` unless the release is a sound publication of the snapshot.
 
-    ``placement[row]`` is the record that row publishes, -1 for a counterfeit. Without it an assignment is searched.
-    ``codes`` may be handed over where the caller has them. The last ``dirty`` records of the snapshot are those of
-    people who were not asked for, where the caller knows them; else as many rows as the manifest counts may be theirs.
-    ``loose`` rows may show another value than the snapshot has, where nobody says which row is whose.
+    ``asked`` is what was asked for: a :class:`Promised`, with which the manifest is compared, or a model, and then
+    groups alone are judged. ``placement[row]`` is the record that row publishes, -1 for a counterfeit. Without it an
+    assignment is searched. The last ``dirty`` records of the snapshot are those of people who were not asked for,
+    where the caller knows them; else as many rows as the manifest counts may be theirs. ``excused`` rows, or so many
+    ``loose`` ones where nobody says which row is whose, may show another value than the snapshot has.
     """
-    codes = encode(snapshot) if codes is None else codes
-    if placement is not None and release.manifest["dirty"] != dirty:
+    wanted = asked if isinstance(asked, Promised) else Promised.of_model(asked)
+    manifest = release.manifest
+    if placement is not None and manifest["dirty"] != dirty:
         raise VerificationError("the manifest counts other dirty records than there are")
     check_shape(release, snapshot, dirty=dirty)
     groups = groups_of(release)
     check_counterfeits(release, groups)
     if placement is not None:
-        check_placement(release, snapshot, placement, groups)
-    # A release may tell the t that it reaches although nobody asked for one: then that is checked, too.
-    claimed = release.manifest["achieved"].get("t")
-    distances = claimed if isinstance(claimed, dict) else {}
-    read = model.tags.reads_values or bool(distances)
-    told = published_values(release, snapshot, codes, placement, loose=loose > 0) if read else {}
-    check_description(release, snapshot, codes, groups)
-    stats = group_statistics(
-        release, {name: own.codes for name, own in told.items()}, {name: own.reference() for name, own in told.items()}
-    )
-    achieved = with_distances(check_groups(release, model, stats, groups), stats, distances)
-    if is_sample(release):
-        achieved = {**achieved, **check_sample(release, codes)}
-    if achieved != release.manifest["achieved"]:
-        raise VerificationError("the manifest claims another level than the table", hint=f"The table has {achieved}.")
+        check_placement(release, snapshot.frame.height, placement, groups)
+    distances = manifest["achieved"].get("t")
+    distances = distances if isinstance(distances, dict) else {}
+    told = wanted
+    if wanted.kind is not None:
+        told = Promised.told(manifest["guarantee"])
+    values = wanted.reads_values or told.reads_values or bool(distances)
+    fakes = manifest["counterfeits"]["total"] > 0
+    foreign = fakes or loose > 0 or excused is not None or (placement is None and manifest["dirty"] > 0)
+    counts = counts_of(release, groups, snapshot, values=values, foreign=foreign)
+    check_description(release, snapshot, groups)
+    check_boxes(release, groups)
+    for promise in (wanted, told) if told is not wanted else (wanted,):
+        _check_groups(release, promise, counts, groups)
+    if wanted.kind is not None:
+        told.judge.check_manifest(manifest, told, wanted, snapshot.schema, snapshot.frame.height - dirty)
+    _check_achieved(release, told, counts, snapshot, distances)
     # Whose records the dirty rows are is known when publishing only: their values need not be in the snapshot.
-    beyond = placement is None and release.manifest["dirty"] > 0
-    admitted = {a.name: admitted_codes(release.cells[a.name], a, beyond=beyond) for a in codes.quasi}
-    check_beyond(release, admitted)
-    deepest = deepest_levels(release, codes, admitted)
+    beyond = placement is None and manifest["dirty"] > 0
+    lines = [
+        line_of(snapshot.frame[name], snapshot.schema[name], release.cells[name], beyond=beyond)
+        for name in snapshot.schema.quasi
+    ]
+    check_beyond(release, lines)
+    deepest = innermost(release, lines)
+    check_sets(release, snapshot.schema)
     if placement is not None:
-        check_rows(release, snapshot, codes, admitted, placement, groups, deepest)
+        check_rows(release, snapshot, lines, placement, groups, deepest, excused)
+        check_order(placement)
     elif release.batch is not None:
-        check_two_tables(release, release.batch, snapshot, codes, admitted, groups)
+        check_two_tables(release, release.batch, snapshot, lines, groups)
     else:
-        check_assignment(release, snapshot, codes, admitted, groups, loose=loose, deepest=deepest)
+        check_assignment(release, snapshot, lines, groups, loose=loose, deepest=deepest)
+
+
+def _check_groups(release: Release, promised: Promised, counts: Counts, groups: Groups) -> None:
+    """Refuse a release of which a group does not keep a promise, with the first group that does not."""
+    for demand in promised.demands:
+        if release.groups is None and not demand.union_closed:
+            raise VerificationError(
+                f"{demand!r} cannot be judged on this table, which has no column {GROUP!r}",
+                hint="Groups with equal boxes are one group to a reader, and the promise does not survive that union.",
+            )
+        good = demand.holds(counts)
+        if not good.all():
+            worst = described(release, groups, int(np.flatnonzero(~good)[0]))
+            raise VerificationError(
+                f"the group {worst} does not satisfy {demand!r}",
+                hint=f"{int((~good).sum()):,} of {len(good):,} groups fail.",
+            )
+
+
+def _check_achieved(
+    release: Release, promised: Promised, counts: Counts, snapshot: Snapshot, distances: dict[str, Any]
+) -> None:
+    """Compare the levels that the manifest tells with those that were counted."""
+    achieved = together([own.achieved(counts) for own in promised.demands])
+    # A release may tell the t that it reaches although nobody asked for one: then that is counted, too.
+    known = achieved.get("t", {})
+    more = [name for name in distances if name in counts.tallies and name not in known]
+    for name in more:
+        known = {**known, **TCloseness(1, name).achieved(counts)["t"]}
+    if more:
+        achieved = {**achieved, "t": known}
+    if is_sample(release):
+        achieved = {**achieved, **check_sample(release, snapshot)}
+    if not same_levels(achieved, release.manifest["achieved"]):
+        raise VerificationError("the manifest claims another level than the table", hint=f"The table has {achieved}.")

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
-from reveil.codes import Codes, Kind
 from reveil.errors import VerificationError
-from reveil.groups import Groups, placed
 from reveil.notation import Form
-from reveil.release import GROUP, LEVEL
+from reveil.release import COUNT, GROUP, LEVEL, dtype_name
 from reveil.schema import Role
+from reveil.verification.cells import wanted_form
+from reveil.verification.counting import counterfeits_in
 
 if TYPE_CHECKING:
     from reveil.release import Release
     from reveil.snapshot import Snapshot
+    from reveil.verification.counting import Groups
 
 
 def check_shape(release: Release, snapshot: Snapshot, *, dirty: int = 0) -> None:
@@ -56,7 +58,7 @@ def check_counterfeits(release: Release, groups: Groups) -> None:
     given = told.get("per_group", {})
     if told["total"] and release.groups is None:
         raise VerificationError(f"a table with counterfeits needs a column {GROUP!r}, for their number per group")
-    known = placed(told)
+    known = counterfeits_in(told)
     if (
         not isinstance(given, dict)
         or len(known) != len(given)
@@ -71,16 +73,38 @@ def check_counterfeits(release: Release, groups: Groups) -> None:
         raise VerificationError("a group has no record, only counterfeits")
 
 
-def check_description(release: Release, snapshot: Snapshot, codes: Codes, groups: Groups) -> None:
+def check_description(release: Release, snapshot: Snapshot, groups: Groups) -> None:
     """Check what the manifest says of groups and columns."""
     if len(groups.numbers) != release.manifest["groups"]:
         raise VerificationError("the manifest counts other groups than the table has")
-    # In nested boxes a taxonomy is a set of leaves: a label would cover more than the region.
-    kinds = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL if release.levels is None else Form.SET}
-    forms = {a.name: kinds.get(a.kind, Form.SET) for a in codes.quasi}
+    schema, nested = snapshot.schema, release.levels is not None
     for column in release.manifest["columns"]:
         name = column["name"]
         if name in (GROUP, LEVEL) and column["role"] == name:
             continue
-        if column["role"] != snapshot.schema[name].role or Form(column["form"]) is not forms.get(name, Form.VALUE):
+        raw = snapshot.frame[name]
+        quasi = schema[name].role is Role.QUASI
+        form = wanted_form(raw, schema[name], nested=nested) if quasi else Form.VALUE
+        if column["role"] != schema[name].role or Form(column["form"]) is not form:
             raise VerificationError(f"the manifest describes column {name!r} as something else", column=name)
+        if column["type"] != dtype_name(raw.dtype) and schema[name].role is not Role.SENSITIVE:
+            raise VerificationError(f"the manifest gives column {name!r} another type", column=name)
+
+
+def check_boxes(release: Release, groups: Groups) -> None:
+    """Check that the rows of a group have one box: beside the values, different ones would say who has which."""
+    if release.batch is not None:
+        told = release.batch.group_by(GROUP).agg(pl.col(COUNT).sum()).sort(GROUP)
+        if not (np.array_equal(told[GROUP], groups.numbers) and np.array_equal(told[COUNT], groups.rows)):
+            raise VerificationError("the two tables do not have the same groups")
+        return
+    if release.groups is None:
+        return
+    for name, own in release.cells.items():
+        cell = own.index[release.classes]
+        one = np.zeros(len(groups.numbers), cell.dtype)
+        one[groups.of_row] = cell
+        apart = np.flatnonzero(one[groups.of_row] != cell)
+        if len(apart):
+            number = int(groups.numbers[groups.of_row[apart[0]]])
+            raise VerificationError(f"the group {number} has different cells in column {name!r}", column=name)

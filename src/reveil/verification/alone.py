@@ -1,0 +1,45 @@
+"""What can be judged of a release without its snapshot: its groups, and what its manifest says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reveil.errors import VerificationError
+from reveil.verification.counting import Counts, Tally, coded, described, groups_of
+from reveil.verification.shape import check_boxes, check_counterfeits
+from reveil.verification.surface import check_sets
+
+if TYPE_CHECKING:
+    from reveil.release import Release
+    from reveil.schema import Schema
+    from reveil.verification.promised import Promised
+
+
+def check_alone(release: Release, schema: Schema, promised: Promised) -> None:
+    """Refuse a release of which a group does not keep the promise, or whose sets are in no order.
+
+    Values that are judged in bins cannot be judged without the snapshot, and are left out.
+    """
+    groups = groups_of(release)
+    check_counterfeits(release, groups)
+    check_boxes(release, groups)
+    check_sets(release, schema)
+    number, values = release.group_values()
+    place = groups.of_row if release.batch is None else np.searchsorted(groups.numbers, number).astype(np.int32)
+    tallies = {}
+    for name in schema.sensitive:
+        if name not in values.columns or schema[name].bins is not None:
+            continue
+        code, scale = coded(values[name], values[name], replace(schema[name], bins=None), foreign=True)
+        tallies[name] = Tally.of(place, code, len(groups.numbers), scale)
+    counts = Counts(groups.rows, tallies)
+    for demand in promised.demands:
+        if demand.reads_values and len(tallies) < len(schema.sensitive):
+            continue
+        good = demand.holds(counts)
+        if not good.all():
+            worst = described(release, groups, int(np.flatnonzero(~good)[0]))
+            raise VerificationError(f"the group {worst} does not satisfy {demand!r}")

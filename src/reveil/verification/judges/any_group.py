@@ -1,0 +1,46 @@
+"""Nothing is asked of a group: the guarantee judges something else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from reveil.verification.judges.base import GroupJudge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.verification.arrays import Bools
+    from reveil.verification.counting import Counts
+
+
+@dataclass(frozen=True, repr=False)
+class AnyGroup(GroupJudge):
+    """Accept every group."""
+
+    name: ClassVar[str] = "AnyGroup"
+    reads_values: ClassVar[bool] = False
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+        """Return nothing: it has no parameters."""
+        return ()
+
+    @classmethod
+    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+        """Return nothing."""
+        return set()
+
+    def holds(self, counts: Counts) -> Bools:
+        """Accept every group."""
+        return np.ones(len(counts.sizes), np.bool_)
+
+    def achieved(self, counts: Counts) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def covers(self, other: GroupJudge) -> bool:
+        """Return whether nothing is asked for, either."""
+        return isinstance(other, AnyGroup)

@@ -1,0 +1,59 @@
+"""At least l different sensitive values in every group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from reveil.verification.exact import written
+from reveil.verification.judges.base import GroupJudge, ValueJudge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.verification.arrays import Bools
+    from reveil.verification.counting import Counts, Tally
+
+
+def asks_for(told: Mapping[str, Any], diversity: str) -> bool:
+    """Return whether parameters ask for one kind of diversity; without a kind, for different values."""
+    return told.get("l") is not None and (told.get("diversity") or "distinct") == diversity
+
+
+@dataclass(frozen=True, repr=False)
+class DistinctDiversity(ValueJudge):
+    """Count the different values of a group; a missing value is one."""
+
+    l: int
+    attribute: str | None = None
+
+    name: ClassVar[str] = "DistinctDiversity"
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+        """Return what ``l`` asks for."""
+        return (cls(int(written("l", told["l"])), told.get("attribute")),) if asks_for(told, "distinct") else ()
+
+    @classmethod
+    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+        """Return ``l`` and what goes with it."""
+        return {"l", "diversity", "attribute"} & told.keys() if asks_for(told, "distinct") else set()
+
+    def holds_in(self, tally: Tally) -> Bools:
+        """Return where there are l values."""
+        return np.asarray(tally.different >= self.l, np.bool_)
+
+    def achieved(self, counts: Counts) -> dict[str, Any]:
+        """Return the least number of values in any group, 0 of none."""
+        least = [int(own.different.min()) for own in self.tallies(counts).values() if own.n_groups]
+        return {"l": min(least, default=0)}
+
+    def covers(self, other: GroupJudge) -> bool:
+        """Return whether l is as large, in the same column."""
+        return isinstance(other, DistinctDiversity) and self.same_column(other) and self.l >= other.l
+
+    def states(self, claim: str) -> bool:
+        """Return whether the claim names l."""
+        return f"at least {self.l} different value" in claim

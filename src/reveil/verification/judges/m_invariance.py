@@ -1,0 +1,79 @@
+"""m-invariance: whoever stays keeps the signature they had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reveil.verification.arrays import halves, marks_of
+from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
+from reveil.verification.record import Entry, Kept
+from reveil.verification.shown import forgotten, unsafe
+
+if TYPE_CHECKING:
+    from reveil.verification.promised import Promised
+    from reveil.verification.record import Books, Record, Update
+    from reveil.verification.shown import Shown
+
+# Of everybody the release they were in last, the signature, and the value.
+# It is their own: a tombstone does not keep it.
+LAST = Kept("judged_last", whole=("release", "high", "low", "value_high", "value_low"), outlives=False)
+
+
+class MInvariance(Signatures):
+    """Judge the releases of a series in which people only come and go."""
+
+    kind: ClassVar[str] = "m-invariance"
+
+    @classmethod
+    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
+        """Refuse a release in which somebody who was in the last one, with the same value, has another signature."""
+        own = sets_of(shown)[shown.group]
+        mark = shown.row_marks(shown.one_column)
+        high, low = halves(own)
+        value_high, value_low = halves(mark)
+        who = shown.who[shown.real]
+        now = LAST.frame(
+            who=who,
+            release=np.full(len(who), shown.number),
+            high=high,
+            low=low,
+            value_high=value_high,
+            value_low=value_low,
+        )
+        before = record.of(LAST, who).filter(pl.col("release") == shown.number - 1)
+        stayed = now.join(before, on=["who", "value_high", "value_low"])
+        broken = stayed.filter((pl.col("high") != pl.col("high_right")) | (pl.col("low") != pl.col("low_right")))
+        if broken.height:
+            raise unsafe(f"{broken.height:,} persons who stayed would get another signature than they had")
+        return (Entry(LAST, now),)
+
+    @classmethod
+    def told_before(cls, books: Books, number: int) -> Update:
+        """Return the signatures that the vault says people had last, with their values, of those who are there."""
+        pairs, _ = sets_in(books)
+        last = books.last().filter("present")
+        high, low = halves(pairs["set"].to_numpy())
+        found = pairs.with_columns(high=pl.Series(high), low=pl.Series(low)).join(last, on="who")
+        value_high, value_low = halves(marks_of(found["value"]))
+        rows = LAST.frame(
+            who=found["who"],
+            release=np.full(found.height, number),
+            high=found["high"],
+            low=found["low"],
+            value_high=value_high,
+            value_low=value_low,
+        )
+        return (Entry(LAST, rows),)
+
+    @classmethod
+    def compare(cls, record: Record, told: Update) -> None:
+        """Refuse books that know another last signature of somebody than was published."""
+        keys = ["who", "high", "low"]
+        own = record.rows(LAST)
+        there = own.filter(pl.col("release") == own["release"].max())
+        lost = there.join(told[0].rows, on=keys, how="anti").height
+        if lost:
+            raise forgotten(f"{lost:,} persons were told other signatures than it remembers")

@@ -1,0 +1,80 @@
+"""What the judges of m-invariance and tau-safety share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reveil.verification.arrays import Ints, marks_of, set_marks
+from reveil.verification.judges.guarantee import GuaranteeJudge
+from reveil.verification.judges.m_uniqueness import MUniqueness
+from reveil.verification.record import Kept
+from reveil.verification.shown import unsafe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.verification.judges.base import GroupJudge
+    from reveil.verification.record import Books
+    from reveil.verification.shown import Shown
+
+
+# The vault's own books of releases from elsewhere.
+_ALONE = Kept("alone", keys=("value",))
+_SPOILED = Kept("spoiled", keys=("signature", "value"), personal=False)
+
+
+class Signatures(GuaranteeJudge):
+    """Every group has m different values, and people keep the set of values of their group."""
+
+    remembers: ClassVar[bool] = True
+    may_count: ClassVar[frozenset[str]] = frozenset(["withheld", "counterfeits"])
+
+    @classmethod
+    def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+        """Ask for m different values in every group."""
+        return MUniqueness.read({"m": told.get("m", 0)})
+
+    @classmethod
+    def check_adopted(cls, shown: Shown, books: Books) -> None:
+        """Refuse groups in which somebody is beside others who has to be alone with a value of it."""
+        texts = books.codes(books.first_sensitive())
+        alone = books.rows(_ALONE).join(texts, left_on="value", right_on="code", how="left")
+        spoiled = books.rows(_SPOILED).join(texts, left_on="value", right_on="code", how="left")
+        if not alone.height and not spoiled.height:
+            return
+        values = pl.DataFrame({"who": alone["who"], "value": marks_of(alone["text"])})
+        if spoiled.height:
+            # Whoever was told a set that adopted releases crossed has to be alone with every value of it.
+            numbers, place = np.unique(spoiled["signature"].to_numpy(), return_inverse=True)
+            crossed = set_marks(place, marks_of(spoiled["text"]), len(numbers))
+            pairs, members = sets_in(books)
+            pairs = pairs.filter(pl.Series(np.isin(pairs["set"].to_numpy(), crossed)))
+            values = pl.concat([values, pairs.join(members, on="set").select("who", "value")])
+        group, mark, _ = shown.members
+        people = pl.DataFrame({"who": shown.who[shown.real], "group": shown.group.astype(np.int64)})
+        crowded = people.filter(pl.len().over("group") > 1)
+        shows = pl.DataFrame({"group": group, "value": mark}).cast(pl.Int64)
+        met = crowded.join(values, on="who").join(shows, on=["group", "value"], how="semi")
+        if met.height:
+            raise unsafe(f"{met['who'].n_unique():,} persons would share a group that they have to be alone in")
+
+
+def sets_of(shown: Shown) -> Ints:
+    """Return the mark of the set of values of each group."""
+    group, mark, _ = shown.members
+    return set_marks(group, mark, len(shown.groups.numbers))
+
+
+def sets_in(books: Books) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return ``who`` and ``set``, and the ``value`` of each ``set``, as marks, that the vault's books have."""
+    told, members = books.signatures()
+    numbers, place = np.unique(members["signature"].to_numpy(), return_inverse=True)
+    marks = marks_of(members["value"])
+    own = set_marks(place, marks, len(numbers))
+    known = pl.DataFrame({"signature": numbers.astype(np.int64), "set": own})
+    pairs = told.cast({"signature": pl.Int64}).join(known, on="signature").select("who", "set")
+    values = pl.DataFrame({"set": own[place], "value": marks}, schema={"set": pl.Int64, "value": pl.Int64})
+    return pairs, values.unique()

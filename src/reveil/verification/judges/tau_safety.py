@@ -1,0 +1,105 @@
+"""tau-safety: the signatures of a person are equal or share nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from reveil.verification.arrays import halves, whole
+from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
+from reveil.verification.record import Entry, Kept
+from reveil.verification.shown import forgotten, unsafe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.verification.promised import Promised
+    from reveil.verification.record import Books, Record, Update
+    from reveil.verification.shown import Shown
+
+# Sets and values by their marks, in halves.
+SETS = Kept("judged_sets", keys=("high", "low"))
+MEMBERS = Kept("judged_members", keys=("high", "low", "value_high", "value_low"), personal=False)
+
+
+class TauSafety(Signatures):
+    """Judge the releases of a series in which people come, go, return and change."""
+
+    kind: ClassVar[str] = "tau-safety"
+    own: ClassVar[frozenset[str]] = frozenset(["angelize", "strict", "blind", "fixed"])
+    fixed: ClassVar[tuple[str, ...]] = ("strict", "blind", "fixed", "angelize")
+
+    @classmethod
+    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:
+        """Blind where it was asked for and nothing was adopted; without the strict rule, none."""
+        if not asked.settings.get("strict", True):
+            return {"none"}
+        return {"blind"} if asked.settings.get("blind") and not manifest.get("adopted") else {"counted"}
+
+    @classmethod
+    def states(cls, claim: str, told: Promised) -> bool:
+        """Without the strict rule the claim is that nothing is bounded."""
+        if not told.settings.get("strict", True):
+            return claim.startswith("No bound holds")
+        return super().states(claim, told)
+
+    @classmethod
+    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
+        """Refuse a release in which somebody's new signature shares some values, and not all, with an earlier one."""
+        own = sets_of(shown)
+        now = pl.DataFrame({"who": shown.who[shown.real], "now": own[shown.group]})
+        strict = promised.settings.get("strict", True)
+        before = record.of(SETS, shown.who[shown.real])
+        before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
+        group, mark, _ = shown.members
+        members = pl.DataFrame({"now": own[group], "value": mark}).unique()
+        both = now.join(before, on="who")
+        pairs = both.filter(pl.col("now") != pl.col("before")).group_by("now", "before").len("persons")
+        if strict and pairs.height:
+            known = record.rows(MEMBERS, "high", halves(pairs["before"].to_numpy())[0])
+            known = known.select(
+                before=pl.Series(whole(known["high"].to_numpy(), known["low"].to_numpy())),
+                value=pl.Series(whole(known["value_high"].to_numpy(), known["value_low"].to_numpy())),
+            )
+            shared = pairs.join(known, on="before").join(members, on=["now", "value"], how="semi")
+            broken = shared.unique(["now", "before"])["persons"].sum()
+            if broken:
+                raise unsafe(
+                    f"{broken:,} persons would get a signature that is neither equal to one they were told nor shares "
+                    "nothing with it"
+                )
+        new = now.join(before.rename({"before": "now"}), on=["who", "now"], how="anti").unique()
+        told = members.join(new.select("now").unique(), on="now", how="semi")
+        high, low = halves(told["now"].to_numpy())
+        value_high, value_low = halves(told["value"].to_numpy())
+        sets_high, sets_low = halves(new["now"].to_numpy())
+        rows = SETS.frame(who=new["who"], high=sets_high, low=sets_low)
+        cleared = None if strict else new.select("who")
+        return (
+            Entry(SETS, rows, cleared),
+            Entry(MEMBERS, MEMBERS.frame(high=high, low=low, value_high=value_high, value_low=value_low)),
+        )
+
+    @classmethod
+    def told_before(cls, books: Books, number: int) -> Update:
+        """Return the signatures that the vault says people were told."""
+        pairs, members = sets_in(books)
+        high, low = halves(pairs["set"].to_numpy())
+        set_high, set_low = halves(members["set"].to_numpy())
+        value_high, value_low = halves(members["value"].to_numpy())
+        return (
+            Entry(SETS, SETS.frame(who=pairs["who"], high=high, low=low).unique()),
+            Entry(MEMBERS, MEMBERS.frame(high=set_high, low=set_low, value_high=value_high, value_low=value_low)),
+        )
+
+    @classmethod
+    def compare(cls, record: Record, told: Update) -> None:
+        """Refuse books that know other signatures of somebody than were published."""
+        own, theirs = record.rows(SETS), told[0].rows
+        keys = ["who", "high", "low"]
+        lost, more = own.join(theirs, on=keys, how="anti"), theirs.join(own, on=keys, how="anti")
+        more = more.join(own, on="who", how="semi")  # of whom nothing is recorded, nothing can be said
+        if lost.height or more.height:
+            many = pl.concat([lost["who"], more["who"]]).n_unique()
+            raise forgotten(f"{many:,} persons were told other signatures than it remembers")

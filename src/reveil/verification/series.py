@@ -1,0 +1,107 @@
+"""The rule of a series: each release beside those before it, from what the judge recorded of them.
+
+A release that was just made is judged against the record; :func:`replayed` judges a whole series anew from its files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.errors import VerificationError
+from reveil.verification import verify
+from reveil.verification.record import MemoryRecord
+
+if TYPE_CHECKING:
+    from reveil.snapshot import Snapshot
+    from reveil.verification.arrays import AnyInts
+    from reveil.verification.promised import Promised
+    from reveil.verification.record import Books, Record, Update
+    from reveil.verification.shown import Shown
+
+
+ERASED = 1 << 40  # numbers from here on stand for people who were erased, another one for each row
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the manifest of a release must say of its place in the series."""
+
+    release: int
+    series_id: str
+    previous: str | None
+
+    def check(self, manifest: dict[str, object]) -> None:
+        """Refuse a manifest that names another place."""
+        for key in ("release", "series_id", "previous"):
+            if manifest.get(key) != getattr(self, key):
+                raise VerificationError(f"the manifest names another {key} than this release has in its series")
+
+
+def judged(
+    shown: Shown,
+    truth: Snapshot,
+    placement: AnyInts,
+    asked: Promised,
+    record: Record,
+    *,
+    books: Books | None = None,
+    dirty: int = 0,
+) -> Update:
+    """Judge a release that was just made, by itself and in its series; return what is to be recorded of it.
+
+    ``truth`` has the records asked for, and behind them the ``dirty`` ones. ``books`` are the vault's own: what they
+    say was told must be what the judge recorded.
+    """
+    judge = asked.judge
+    excused = None
+    if judge.remembers:
+        if books is not None:
+            judge.compare(record, judge.told_before(books, shown.number - 1))
+        free = judge.excused(shown, asked, record)
+        excused = free if free.any() else None
+    verify(shown.release, truth, asked, placement=placement, dirty=dirty, excused=excused)
+    return judge.rule(shown, asked, record) if judge.remembers else ()
+
+
+@dataclass
+class Replay:
+    """A series that is judged anew, release by release."""
+
+    asked: Promised
+    record: MemoryRecord = field(default_factory=MemoryRecord)
+
+    def add(self, shown: Shown) -> None:
+        """Judge the next release beside those before it."""
+        for name in shown.sensitive:
+            self.record.learn(name, shown.texts(name))
+        self.record.apply(self.asked.judge.rule(shown, self.asked, self.record))
+
+    def compare(self, books: Books, number: int) -> None:
+        """Refuse books that say something else than was told; people who were erased are in no book."""
+        known = MemoryRecord()
+        known.kept = {
+            name: rows.filter(pl.col("who") < ERASED) if "who" in rows.columns else rows
+            for name, rows in self.record.kept.items()
+        }
+        self.asked.judge.compare(known, self.asked.judge.told_before(books, number))
+
+
+def strangers(who: AnyInts, fakes: AnyInts, of_row: AnyInts, first: int) -> tuple[AnyInts, int]:
+    """Number rows that are about nobody any more and are no counterfeits, each by itself: people who were erased.
+
+    Returns the numbers, from :data:`ERASED` and ``first`` on, and how many there were.
+    """
+    unknown = np.bincount(of_row[who < 0], minlength=len(fakes)) - fakes
+    if (unknown < 0).any():
+        raise VerificationError("rows that the manifest counts as counterfeits are somebody's")
+    found = who.copy()
+    many = 0
+    for group in np.flatnonzero(unknown):
+        rows = np.flatnonzero((of_row == group) & (who < 0))[: int(unknown[group])]
+        found[rows] = ERASED + first + many + np.arange(len(rows))
+        many += len(rows)
+    return found, many

@@ -1,0 +1,79 @@
+"""What a file tells beside its cells: the order of rows, of the members of sets, of the second table, and metadata.
+
+None of it may follow the raw table. Whether dice were rolled no file can show; that rows lie in the order of the
+records can be seen, and so can members of a set that are in no order of their own.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.errors import VerificationError
+from reveil.files import tables_of
+from reveil.notation import Form
+
+if TYPE_CHECKING:
+    from reveil.release import Release
+    from reveil.schema import Schema
+    from reveil.verification.arrays import AnyInts
+
+_FEW = 16  # rows in order by chance: less than once in 10**13
+_DEVIATIONS = 9.0  # of a correlation of so many rows that dice put in order: less than once in 10**18
+
+
+def check_order(placement: AnyInts) -> None:
+    """Refuse rows that lie in the order of the records: whoever knows that order knows whose each row is."""
+    real = placement[placement >= 0].astype(np.float64)
+    n = len(real)
+    if n < _FEW:
+        return
+    steps = np.diff(real)
+    in_order = bool((steps > 0).all() or (steps < 0).all())
+    rank = np.argsort(np.argsort(real)) - (n - 1) / 2
+    place = np.arange(n) - (n - 1) / 2
+    correlation = float((rank * place).sum() / (place * place).sum())
+    if in_order or abs(correlation) * np.sqrt(n) > _DEVIATIONS:
+        raise VerificationError(
+            "the rows lie in the order of the records",
+            hint="Whoever knows the order of the table could tell whose each row is.",
+        )
+
+
+def check_sets(release: Release, schema: Schema) -> None:
+    """Refuse sets whose members are in no order of their own: it would be that of the table."""
+    for name, own in release.cells.items():
+        if own.form is not Form.SET or not len(own.distinct):
+            continue
+        order = schema[name].order
+        members = pl.DataFrame({"cell": np.arange(len(own.distinct)), "value": own.distinct}).explode("value")
+        members = members.drop_nulls("value")
+        if order is not None:
+            rank = {value: place for place, value in enumerate(order)}
+            members = members.with_columns(pl.col("value").replace_strict(rank, default=-1, return_dtype=pl.Int64))
+        ascending = members.select(
+            (pl.col("value") > pl.col("value").shift(1).over("cell")).fill_null(True).all()
+        ).item()
+        last = own.distinct.list.last().is_null() | ~own.distinct.list.contains(None, nulls_equal=True)
+        if not (ascending and last.fill_null(True).all()):
+            raise VerificationError(f"column {name!r} has sets whose members are not in order", column=name)
+    batch = release.batch
+    if batch is not None and not batch.equals(batch.sort(batch.columns[:-1]), null_equal=True):
+        raise VerificationError("the second table is not in order")
+
+
+def check_files(release: Release) -> None:
+    """Refuse Parquet files that say more than their cells: metadata of any kind beside the types of columns."""
+    if release.source is None:
+        return
+    for table in tables_of(release.source, release.manifest):
+        if table.suffix.lower() != ".parquet":
+            continue
+        plain = io.BytesIO()
+        pl.read_parquet(table, n_rows=0).write_parquet(plain, compression="zstd", statistics=False)
+        plain.seek(0)
+        if pl.read_parquet_metadata(table) != pl.read_parquet_metadata(plain):
+            raise VerificationError("this Parquet file carries more than its table", file=table)
