@@ -86,7 +86,9 @@ def peak_above(run: Callable[[], object]) -> int:
 
 def in_fresh_process(module: str, *arguments: str) -> str:
     """Run a benchmark in a process of its own, for memory; return the last line it printed."""
-    done = subprocess.run([sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True)
+    done = subprocess.run(  # noqa: S603  (our own module)
+        [sys.executable, "-m", module, *arguments], check=True, capture_output=True, text=True
+    )
     return done.stdout.strip().splitlines()[-1]
 
 

@@ -122,7 +122,7 @@ def block_points(release, table):
     quasi, labels = table.schema.quasi, leaves_of(TREE)
     rows = release.typed.to_dicts()
     boxes = [[admitted(row[n], table.schema[n], labels) for n in quasi] for row in rows]
-    known = {tuple(map(tuple, box)): (row["level"], [set(cell) for cell in box]) for row, box in zip(rows, boxes)}
+    known = {tuple(map(tuple, box)): (row["level"], [set(cell) for cell in box]) for row, box in zip(rows, boxes)}  # noqa: B905
     return [
         [
             point

@@ -162,7 +162,7 @@ def comparisons(draw, table, frame):
 def expressions(draw, table):
     frame = read_snapshot(table.frame, table.schema).frame
     leaf = comparisons(table, frame)
-    several = lambda inner: st.lists(inner, min_size=2, max_size=3)
+    several = lambda inner: st.lists(inner, min_size=2, max_size=3)  # noqa: E731
     return draw(
         st.recursive(
             leaf,

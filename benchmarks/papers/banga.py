@@ -265,7 +265,7 @@ def _errors(lines: list[Line], key: str, title: str) -> Table:
     return Table(title, ["query", {"d": "dimensions", "k": "k"}[key], *head], rows)
 
 
-def run(fast: bool = False) -> Experiment:
+def run(fast: bool = False) -> Experiment:  # noqa: FBT001, FBT002
     """Run everything, on a small table if ``fast``."""
     sizes = FAST if fast else FULL
     real = adult()

@@ -149,7 +149,7 @@ def short(value: float, digits: int = 4) -> float:
     return float(f"{value:.{digits}g}")
 
 
-def finish(result: Experiment, fast: bool, folder: Path | None = None) -> list[Path]:
+def finish(result: Experiment, fast: bool, folder: Path | None = None) -> list[Path]:  # noqa: FBT001  (all callers name it)
     """Print a result, and store it as ``NAME.json`` and ``NAME.svg``; return the files that were written.
 
     Without a folder a full run is stored in ``docs/evidence``, and a fast one is not stored: its numbers are those of a

@@ -289,7 +289,7 @@ def _padded(lines: list[Line], rounds: int) -> list[float | None]:
     return [*(short(line["error"]) for line in lines), *([None] * (rounds - len(lines)))]
 
 
-def run(fast: bool = False) -> Experiment:
+def run(fast: bool = False) -> Experiment:  # noqa: FBT001, FBT002
     """Run the series and put them beside the source."""
     sizes = FAST if fast else FULL
     own = data(sizes.rounds, sizes.tuples)

@@ -232,7 +232,7 @@ def findings(found: list[Found]) -> list[Finding]:
     ]
 
 
-def run(fast: bool = False) -> Experiment:
+def run(fast: bool = False) -> Experiment:  # noqa: FBT001, FBT002
     """Run the series and put them beside the source."""
     asked = FAST if fast else FULL
     if not fast:  # compiled before it is timed

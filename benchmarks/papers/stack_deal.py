@@ -269,7 +269,7 @@ def _grouped(lines: list[Line], *keys: str) -> list[list[Line]]:
     return list(found.values())
 
 
-def run(fast: bool = False) -> Experiment:
+def run(fast: bool = False) -> Experiment:  # noqa: FBT001, FBT002
     """Run everything, with few k and partitions if ``fast``."""
     ks, many, most = ((5, 20), 5, 5) if fast else (tuple(range(5, 21)), CLOUD, 60)
     two = (5, 15) if fast else tuple(range(5, 16))

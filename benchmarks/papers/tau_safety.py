@@ -303,7 +303,7 @@ def findings(found: Results) -> list[Finding]:
     ]
 
 
-def run(fast: bool = False) -> Experiment:
+def run(fast: bool = False) -> Experiment:  # noqa: FBT001, FBT002
     """Run the series and put them beside the source."""
     sizes = FAST if fast else FULL
     course = sizes.course

@@ -319,7 +319,7 @@ def _work(own: list[Lost], one: float) -> float:
     return _mean(own, "work") / one
 
 
-def run(fast: bool = False) -> Experiment:
+def run(fast: bool = False) -> Experiment:  # noqa: FBT001, FBT002
     """Run everything, on a small table if ``fast``."""
     sizes = FAST if fast else Sizes()
     census = None if fast else real("census_income_kdd")

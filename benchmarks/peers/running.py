@@ -56,7 +56,7 @@ def missing(name: str) -> str | None:
         return None if arx.command() else "ARX is not installed (see benchmarks/peers/arx.py)"
     if not _python().is_file():
         return f"{name} is not installed (python -m benchmarks.peers --install)"
-    found = subprocess.run(
+    found = subprocess.run(  # noqa: S603  (our own environment)
         [str(_python()), "-c", f"import importlib.util as i, sys; sys.exit(i.find_spec({name!r}) is None)"],
         check=False,
         cwd=PLACE,
@@ -106,4 +106,4 @@ def _python() -> Path:
 
 def _call(command: Sequence[str], limit: float | None = None) -> None:
     # From the root of the repository, so that the modules here are found; and there `anjana` is the peer's package.
-    subprocess.run(command, check=True, cwd=ROOT, timeout=limit, capture_output=True)
+    subprocess.run(command, check=True, cwd=ROOT, timeout=limit, capture_output=True)  # noqa: S603  (our own modules)

@@ -103,7 +103,7 @@ _HOME = {
     "Series": "reveil.series",
 }
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_HOME)  # noqa: PLE0605  (one list of names, in one place)
 
 
 def __getattr__(name: str) -> Any:

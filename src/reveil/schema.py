@@ -325,7 +325,7 @@ def make_column(
     name: str,
     role: Role,
     *,
-    type: str | None = None,
+    type: str | None = None,  # noqa: A002  (the config's own word)
     hierarchy: HierarchySource | None = None,
     order: Sequence[object] | None = None,
     bins: int | None = None,

@@ -49,7 +49,7 @@ def test_compilation_is_announced_once_per_machine(tmp_path):
     (tmp_path / "c.toml").write_text('[columns]\nage = "quasi"\ns = "sensitive"\n[guarantee]\nkind = "static"\nk = 2\n')
     arguments = ("publish", tmp_path / "t.csv", "-c", tmp_path / "c.toml", "-o", tmp_path / "o.csv")
     setting = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    os.makedirs(setting["NUMBA_CACHE_DIR"])
+    os.makedirs(setting["NUMBA_CACHE_DIR"])  # noqa: PTH103
     first, second = (reveil(*arguments, **setting).stderr for _ in range(2))
     assert first.count("compiling") == 1
     assert "compiling" not in second

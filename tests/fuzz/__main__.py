@@ -85,7 +85,7 @@ def one(world, seed, number, family=None):
     started = time.monotonic()
     try:
         FAMILIES[name][0](case)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  (a mistake of the fuzzer ends one case, not the run)
         last = traceback.extract_tb(error.__traceback__)[-1]
         case.found.append(
             Finding(f"fuzzer: {type(error).__name__} at {Path(last.filename).name}:{last.lineno}", str(error))

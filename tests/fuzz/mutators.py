@@ -213,7 +213,7 @@ def _set(lines, section, name, value):
         if line.startswith("["):
             inside = line.strip() == f"[{section}]"
         if inside and line.partition("=")[0].strip() == name:
-            line, done = f"{name} = {value}", True
+            line, done = f"{name} = {value}", True  # noqa: PLW2901
         out.append(line)
         if inside and line.startswith("[") and not any(own.partition("=")[0].strip() == name for own in lines):
             out.append(f"{name} = {value}")

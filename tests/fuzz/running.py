@@ -44,7 +44,7 @@ def run(*asked):
                 main()
         except SystemExit as end:
             code = end.code or 0
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  (a panic of a compiled library is no Exception)
             code, escaped = -1, type(error).__name__
         finally:
             signal.signal(signal.SIGINT, interrupt)
@@ -84,7 +84,7 @@ _HOME = tempfile.gettempdir()  # a case has a temporary folder of its own, and l
 @contextmanager
 def placed(folder):
     """Work in a folder, with a temporary folder of its own that must be empty again in the end."""
-    before, temporary = os.getcwd(), tempfile.tempdir
+    before, temporary = os.getcwd(), tempfile.tempdir  # noqa: PTH109
     own = folder / "tmp"
     own.mkdir(exist_ok=True)
     os.chdir(folder)

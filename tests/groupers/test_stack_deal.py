@@ -87,7 +87,7 @@ def test_vector_the_three_distances(one, other, distance):
 
 
 def test_vector_table_5_1_stacked():
-    pairs = [f"a{p[0]}b{p[1]}" for p in "21 21 23 12 22 23 12 21 23 11 21 11 23 21 12".split()]
+    pairs = [f"a{p[0]}b{p[1]}" for p in "21 21 23 12 22 23 12 21 23 11 21 11 23 21 12".split()]  # noqa: SIM905
     frame = pl.DataFrame({"q": range(15), "a": [p[:2] for p in pairs], "b": [p[2:] for p in pairs]})
     _, one = dealt(frame, rv.Schema(quasi="q", sensitive=("a", "b")), 15, "source")
     stacked = [pairs[i] for i in one.order]

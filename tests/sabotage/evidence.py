@@ -48,7 +48,7 @@ def main() -> None:
             own["caught"] += check is not None  # type: ignore[operator]
             if check is not None and check not in own["by"]:  # type: ignore[operator]
                 own["by"].append(check)  # type: ignore[attr-defined]
-        print(f"{check or 'NOTHING':40} {sabotage.name}", flush=True)
+        print(f"{check or 'NOTHING':40} {sabotage.name}", flush=True)  # noqa: T201
     tried, caught = len(each), sum(own["check"] != "nothing" for own in each.values())
     told = {"all": {"tried": tried, "caught": caught}, "by part": dict(sorted(parts.items())), "each": each}
     FILE.write_text(json.dumps(told, indent=1) + "\n")

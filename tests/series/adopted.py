@@ -45,7 +45,7 @@ class Case:
 
 def random_case(seed: int, values: str, *, changes: bool, returns: bool, people: int = 6, later: int = 3) -> Case:
     """Make a case: groups of neighbours or of anybody, some records left out, then people who come, go and change."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 -- for tests
     names = [f"p{n}" for n in range(rng.randint(3, people))]
     width = rng.choice([1, 3, 6])
     life = {name: [rng.randint(1, width), rng.choice(values)] for name in names}

@@ -94,7 +94,7 @@ def old(vault):
     request = json.dumps({"columns": None, "where": WHERE}).replace("'", "''")
     by_hand(
         vault,
-        f"UPDATE releases SET request = '{request}' WHERE release = 1",
+        f"UPDATE releases SET request = '{request}' WHERE release = 1",  # noqa: S608
         "DROP TABLE chain",
         "DELETE FROM migrations WHERE version > 2",
         "ALTER TABLE ledgers DROP COLUMN blanked",

@@ -23,7 +23,7 @@ search = settings(
 
 
 def smallest(such, **options):
-    return find(histories(**options), such, settings=search, random=Random(3))
+    return find(histories(**options), such, settings=search, random=Random(3))  # noqa: S311
 
 
 @quick

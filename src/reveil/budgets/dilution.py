@@ -40,7 +40,7 @@ class Listed:
 class _Columns(Schema):
     """Some columns of a table that may have others, at which nobody looks."""
 
-    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
+    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:  # noqa: ARG002
         """Raise unless all of them are there."""
         missing = [column.name for column in self.columns if column.name not in names]
         if missing:

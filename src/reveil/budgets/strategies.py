@@ -126,7 +126,7 @@ class ConstantRatio(Strategy):
         used = (links >= self.releases) | (left < float(1 - 1 / l) * (1 - ROUNDING))
         return np.where(used, np.inf, 0.0)
 
-    def further(self, survival: FloatArray, links: IntArray, l: Fraction, largest: float) -> IntArray:
+    def further(self, survival: FloatArray, links: IntArray, l: Fraction, largest: float) -> IntArray:  # noqa: ARG002
         """Return how many of the releases are left."""
         left = self.releases - links
         none = np.isinf(self.needs(survival, links, l))

@@ -31,18 +31,18 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """Loads a command's module when the command is called: ``--help`` needs none of them."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names."""
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"reveil.cli.{cmd_name}").command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(sorted(COMMANDS.items()))
@@ -108,7 +108,7 @@ def _run() -> int:
             return 2
         # The text of a foreign exception may quote cells: it is never shown.
         last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{os.path.basename(last.filename)}:{last.lineno}"
+        place = f"{os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
         click.echo(f"error: something went wrong inside Reveil ({type(error).__name__} at {place})", err=True)
         if os.environ.get("REVEIL_DEBUG"):
             traceback.print_exception(error)

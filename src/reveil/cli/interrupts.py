@@ -20,7 +20,7 @@ _over = False
 
 def install() -> None:
     """Remember interrupts, and do not print the ones that a callback swallows."""
-    global _over, _pending
+    global _over, _pending  # noqa: PLW0603  (a process has one keyboard)
     _over = _pending = False
     rearm()
     ordinary = sys.unraisablehook
@@ -49,12 +49,12 @@ def check() -> None:
 
 def over() -> None:
     """Take no more interrupts: what was asked for is done, and saying otherwise would be wrong."""
-    global _over
+    global _over  # noqa: PLW0603  (a process has one keyboard)
     _over = True
 
 
 def _remember(_number: int, _frame: FrameType | None) -> None:
-    global _pending
+    global _pending  # noqa: PLW0603  (a process has one keyboard)
     if _over:
         return
     _pending = True

@@ -24,7 +24,7 @@ def command(release_path: str, expression: str, config_path: str | None, json_pa
 
     A null satisfies no comparison; 'not' turns that round too. The estimate takes the values inside a published
     range or set as equally likely. The bounds also cover the records that were suppressed.
-    """
+    """  # noqa: D301  (click reads the backspace)
     from reveil.queries import count
     from reveil.release import Release
     from reveil.schema import Schema

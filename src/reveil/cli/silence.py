@@ -30,7 +30,9 @@ def alone_on_stderr() -> Iterator[None]:
     own = None
     if _is_stderr():
         usual.flush()
-        own = open(os.dup(kept), "w", buffering=1, encoding=usual.encoding, errors=usual.errors)
+        own = open(  # noqa: PTH123, SIM115  (a descriptor is no path)
+            os.dup(kept), "w", buffering=1, encoding=usual.encoding, errors=usual.errors
+        )
         sys.stderr = own
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, _STDERR)

@@ -232,7 +232,7 @@ class Task:
 class TowardsT(Grouper):
     """A grouper that looks at values to bring groups near the table; every group that it returns has been judged."""
 
-    def reads_values(self, model: Model) -> bool:
+    def reads_values(self, model: Model) -> bool:  # noqa: ARG002
         """Say that values decide who is grouped with whom."""
         return True
 

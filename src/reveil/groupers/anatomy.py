@@ -63,7 +63,7 @@ class Anatomy(Grouper):
             return "its groups have l different values each, which says nothing about this model"
         return None
 
-    def reads_values(self, model: Model) -> bool:
+    def reads_values(self, model: Model) -> bool:  # noqa: ARG002
         """Say that values decide who is grouped with whom."""
         return True
 

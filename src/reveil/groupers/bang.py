@@ -109,7 +109,7 @@ class BangA(Grouper):
                 hint=f"Quasi columns: {', '.join(schema.quasi)}.",
             )
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:  # noqa: ARG002
         """File the table in blocks and cut; nothing is drawn."""
         read = [part for part in model.parts if part.tags.reads_values]
         within = reduce(lambda one, other: one & other, read) if read else None
@@ -160,7 +160,7 @@ class Cut(Grouper):
         """Return none: blocks are made of a table."""
         return ()
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:  # noqa: ARG002
         """Cut the tree over the blocks, or the tree of nested regions."""
         if self._made_by.form == "nested":
             return self._filed.nested(model)

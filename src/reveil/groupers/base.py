@@ -55,7 +55,7 @@ class Grouper(ABC):
         rng: np.random.Generator,
         start: Partition,
         *,
-        table: Mapping[str, Reference] | None = None,
+        table: Mapping[str, Reference] | None = None,  # noqa: ARG002
         blind: bool = False,
     ) -> Partition:
         """Partition each group of a partition further; each is valid, and so is every group that comes of it.
@@ -72,9 +72,9 @@ class Grouper(ABC):
     def lasting(
         self,
         codes: Codes,
-        layout: Mapping[str, Any] | None,
+        layout: Mapping[str, Any] | None,  # noqa: ARG002
         *,
-        part: bool = False,
+        part: bool = False,  # noqa: ARG002
     ) -> tuple[Grouper, Codes, Mapping[str, Any] | None]:
         """Go on from what was kept of the last release, for a series: return who groups, which codes, what to keep.
 
@@ -83,7 +83,7 @@ class Grouper(ABC):
         """
         return self, codes, None
 
-    def forgetting(self, layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Mapping[str, Any] | None:
+    def forgetting(self, layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Mapping[str, Any] | None:  # noqa: ARG002
         """Return what is left of a layout when a person is erased: ``values`` are those that somebody else still has.
 
         What another method kept is of no use to this one, and may hold anything.
@@ -96,7 +96,7 @@ class Grouper(ABC):
             return "groups with equal boxes are one group to a reader, and the model does not survive that union"
         return None
 
-    def lacks(self, model: Model) -> str | None:
+    def lacks(self, model: Model) -> str | None:  # noqa: ARG002
         """Say what this grouper needs that a model as a whole does not ask for, or None."""
         return None
 
@@ -104,7 +104,7 @@ class Grouper(ABC):
     def parameters(self) -> dict[str, Any]:
         """Return the parameters under their config names."""
 
-    def check_schema(self, schema: Schema) -> None:
+    def check_schema(self, schema: Schema) -> None:  # noqa: B027  (most schemas suit most methods)
         """Refuse, before any data is read, columns that this grouper cannot publish."""
 
     def reading(self, schema: Schema) -> Schema:
@@ -115,7 +115,7 @@ class Grouper(ABC):
         """Return the recoder that publishes the partition."""
         return registry.find("recoders", self.recode)()
 
-    def sampling(self, model: Model) -> Sampling | None:
+    def sampling(self, model: Model) -> Sampling | None:  # noqa: ARG002
         """Return what a grouper that publishes a random sample promises beside the model; None if it does not."""
         return None
 

@@ -72,7 +72,7 @@ class Fragmentation(TowardsT):
         """As many as there are, and at least one."""
         return sys.maxsize
 
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:
+    def propose(self, task: Task, rng: np.random.Generator) -> Partition:  # noqa: ARG002
         """Fragment the values, then deal the fragments to as many groups as can be valid."""
         task.check_asked(self)
         ground = Ground(task.codes)

@@ -72,7 +72,7 @@ class Microaggregation(TowardsT):
         """One by which records are sorted; any number, or none, where nearness comes first."""
         return 1 if self.variant == "t-first" else None
 
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:
+    def propose(self, task: Task, rng: np.random.Generator) -> Partition:  # noqa: ARG002
         """Build the clusters of the variant."""
         task.check_asked(self)
         ground = Ground(task.codes)

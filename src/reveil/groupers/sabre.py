@@ -53,7 +53,7 @@ class Sabre(TowardsT):
         """One, whose values are put into buckets."""
         return 1
 
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:
+    def propose(self, task: Task, rng: np.random.Generator) -> Partition:  # noqa: ARG002
         """Make the buckets, then halve."""
         task.check_asked(self)
         least = max(task.model.minimum_size, 1)

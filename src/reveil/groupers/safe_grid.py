@@ -83,7 +83,7 @@ class SafeGrid(Grouper):
             )
         return None
 
-    def reads_values(self, model: Model) -> bool:
+    def reads_values(self, model: Model) -> bool:  # noqa: ARG002
         """Say that sensitive values are part of a cell, and so decide what is left out."""
         return True
 
@@ -165,13 +165,13 @@ class SafeGrid(Grouper):
 
     def refine(
         self,
-        codes: Codes,
-        model: Model,
-        rng: np.random.Generator,
-        start: Partition,
+        codes: Codes,  # noqa: ARG002
+        model: Model,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+        start: Partition,  # noqa: ARG002
         *,
-        table: Mapping[str, Reference] | None = None,
-        blind: bool = False,
+        table: Mapping[str, Reference] | None = None,  # noqa: ARG002
+        blind: bool = False,  # noqa: ARG002
     ) -> Partition:
         """Refuse: the cells of a fixed grid are not made finer by what is in them."""
         raise ConfigError("the method 'safe-grid' refines nothing", hint="Use the method 'mondrian'.")

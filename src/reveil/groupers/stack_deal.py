@@ -108,11 +108,11 @@ class StackDeal(Grouper):
         if not schema.sensitive:
             raise _nothing_to_deal()
 
-    def reads_values(self, model: Model) -> bool:
+    def reads_values(self, model: Model) -> bool:  # noqa: ARG002
         """Say that values decide who is grouped with whom."""
         return True
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:  # noqa: ARG002
         """Deal the records into as many groups as the model allows."""
         return self._most_groups(codes, model, codes.references())
 

@@ -151,7 +151,7 @@ class Guarantee(ABC):
     def model_for(self, schema: Schema) -> Model:
         """Return the model that every group of every release of this guarantee satisfies."""
 
-    def for_release(self, manifest: Mapping[str, Any]) -> Guarantee:
+    def for_release(self, manifest: Mapping[str, Any]) -> Guarantee:  # noqa: ARG002
         """Return the guarantee with the settings that a release was left to choose, as its manifest promises them."""
         return self
 
@@ -159,7 +159,7 @@ class Guarantee(ABC):
     def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for, of a snapshot of so many records."""
 
-    def check_made_by(self, manifest: Mapping[str, Any], method: Grouper | None) -> None:
+    def check_made_by(self, manifest: Mapping[str, Any], method: Grouper | None) -> None:  # noqa: B027
         """Refuse a release that another method made than the config names, where the promise rests on the method."""
 
     @property
@@ -178,11 +178,11 @@ class Guarantee(ABC):
         """Return the parameters under their config names, as the vault keeps them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
         """Return whether this setting of the guarantee may be another one from the next release on."""
         return False
 
-    def caution(self, before: int, returned: int, changed: int) -> str | None:
+    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
         """Return a word to the owner when what happened since the last release is not what this guarantee is for.
 
         So many persons were published ``before``, so many ``returned`` after they were gone, and so many have a
@@ -190,7 +190,7 @@ class Guarantee(ABC):
         """
         return None
 
-    def declared(self, schema: Schema) -> tuple[str, ...]:
+    def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
         """Return the sensitive values that are known before any data, as texts; they are remembered first."""
         return ()
 
@@ -212,10 +212,10 @@ class Guarantee(ABC):
 
     def adopted(
         self,
-        memory: Memory,
-        snapshot: Snapshot,
-        release: Release,
-        members: Membership,
+        memory: Memory,  # noqa: ARG002
+        snapshot: Snapshot,  # noqa: ARG002
+        release: Release,  # noqa: ARG002
+        members: Membership,  # noqa: ARG002
     ) -> Adoption | None:
         """Return what to remember of a release that was made elsewhere; None where nothing is.
 
@@ -224,18 +224,18 @@ class Guarantee(ABC):
         """
         return None
 
-    def may_select(self) -> None:
+    def may_select(self) -> None:  # noqa: B027
         """Refuse to publish some of the people of a table, and others the next time."""
 
-    def may_forget(self, *, tombstone: bool) -> None:
+    def may_forget(self, *, tombstone: bool) -> None:  # noqa: B027
         """Refuse an erasure after which the rule of the series could not be kept."""
 
-    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:  # noqa: ARG002
         """Return what is left of whose budget for which values after so many releases, for the owner's eyes."""
         raise ConfigError(
             f"the guarantee {self.kind!r} spends no budget", hint='kind = "global" bounds what adds up over releases.'
         )
 
-    def loose_rows(self, release: Release) -> int:
+    def loose_rows(self, release: Release) -> int:  # noqa: ARG002
         """Return how many rows of a release may show another value than the snapshot has, by the rule of the series."""
         return 0

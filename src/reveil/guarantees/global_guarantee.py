@@ -226,7 +226,7 @@ class GlobalGuarantee(Guarantee):
             "population": self.population is not None,
         }
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
         """Return whether a setting may change: only how large a group may become. The bound rests on the survival."""
         return key == "largest"
 
@@ -239,7 +239,7 @@ class GlobalGuarantee(Guarantee):
                 hint="Forget them with --tombstone: a pseudonym and what was told stay, nothing else.",
             )
 
-    def declared(self, schema: Schema) -> tuple[str, ...]:
+    def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
         """Return the values that the settings name."""
         return (*self.harmless, *self.permanent)
 
@@ -269,7 +269,7 @@ class GlobalGuarantee(Guarantee):
             )
         check_names(schema, two_tables=False)
 
-    def model_for(self, schema: Schema) -> Model:
+    def model_for(self, schema: Schema) -> Model:  # noqa: ARG002
         """Return what every group of every release satisfies by itself; the budgets ask for more."""
         if self.population is not None:
             return KAnonymity(1)
@@ -296,7 +296,7 @@ class GlobalGuarantee(Guarantee):
             (knows, _COUNTED, apart, stay, *(lasts if self.permanent else ()), *leaks),
         )
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
         if manifest.get("adopted"):

@@ -61,7 +61,7 @@ class MInvariance(SignatureGuarantee):
         )
         return {"kind": self.kind, "grade": "counted", "m": self.m}, claim, assumes
 
-    def caution(self, before: int, returned: int, changed: int) -> str | None:
+    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
         """Say that persons returned or changed, which the claim does not cover."""
         if not returned + changed:
             return None
@@ -79,7 +79,7 @@ class MInvariance(SignatureGuarantee):
             "its own into which every release so far is adopted first.",
         )
 
-    def situation(self, memory: Memory, schema: Schema) -> Situation:
+    def situation(self, memory: Memory, schema: Schema) -> Situation:  # noqa: ARG002
         """Let those keep their signature who were in the last release with the same value; all others are new.
 
         Whoever was told fewer than m values by a release from elsewhere rests, wherever they were since.
@@ -110,6 +110,6 @@ class MInvariance(SignatureGuarantee):
             )
         return now
 
-    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:
+    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:  # noqa: ARG002
         """Form the groups without a look at distances."""
         return form_groups(now, Space.nowhere(now.size, rng), self.m, rng)

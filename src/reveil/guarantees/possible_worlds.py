@@ -170,11 +170,11 @@ class PossibleWorlds(Guarantee):
                 hint=f"l = {len(declared)} is the largest that can do.",
             )
 
-    def model_for(self, schema: Schema) -> AnyGroup:
+    def model_for(self, schema: Schema) -> AnyGroup:  # noqa: ARG002
         """Return what every group satisfies: nothing. Rows have boxes of their own, and the worlds are judged."""
         return AnyGroup()
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
         """Return whether a setting may change: how rows are matched may, what the worlds are may not."""
         return key in ("p", "project")
 
@@ -197,7 +197,7 @@ class PossibleWorlds(Guarantee):
         )
         return guarantee, claim, (_KNOWS, how, _STAYS, _BEFOREHAND, *(() if self.blind else (_BUCKETS,)))
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
         if guarantee["grade"] == "worlds" and manifest["guarantee"].get("grade") == _EARLIER[0]:
@@ -257,10 +257,10 @@ class PossibleWorlds(Guarantee):
 
     def adopted(
         self,
-        memory: Memory,
-        snapshot: Snapshot,
-        release: Release,
-        members: Membership,
+        memory: Memory,  # noqa: ARG002
+        snapshot: Snapshot,  # noqa: ARG002
+        release: Release,  # noqa: ARG002
+        members: Membership,  # noqa: ARG002
     ) -> Adoption:
         """Refuse: a release from elsewhere fits the truth and none of the other worlds."""
         raise RefusedError(

@@ -177,7 +177,7 @@ class Refinement(Guarantee):
         """Return the parameters that are set, under their config names."""
         return {key: value for key, value in super().settings().items() if value is not None}
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
         """Return whether a setting may change: how cells are born and repaired, not what they promise."""
         return key in ("slack", "dirty")
 
@@ -214,7 +214,7 @@ class Refinement(Guarantee):
         more = [_DIRTY] if self.dirty == "allow" else []
         return guarantee, claim, (_KNOWS, _CHANGES, how, *more, *([_FAKES] if self.counterfeits else []))
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
         asked = {"kind": self.kind, **self.model.parameters(), "counterfeits": self.counterfeits, "blind": self.blind}
         told = manifest["guarantee"]

@@ -98,7 +98,7 @@ class SignatureGuarantee(Guarantee):
         """Refuse a method beside signatures."""
         check_no_method(self.kind, method)
 
-    def model_for(self, schema: Schema) -> MUniqueness:
+    def model_for(self, schema: Schema) -> MUniqueness:  # noqa: ARG002
         """Return what every group of every release satisfies."""
         return MUniqueness(self.m)
 
@@ -106,7 +106,7 @@ class SignatureGuarantee(Guarantee):
     def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
         """Return the guarantee as a manifest states it, the claim, and what it assumes."""
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
         guarantee, claim, _ = self.promise()
         if manifest.get("adopted"):  # then the series is not blind, and the claim says what it does not cover

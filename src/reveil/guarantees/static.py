@@ -191,7 +191,7 @@ class Static(Guarantee):
         """Return the parameters that are set, under their config names."""
         return {key: value for key, value in super().settings().items() if value is not None}
 
-    def caution(self, before: int, returned: int, changed: int) -> str | None:
+    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
         """Say that the same people are published again, and that nothing bounds what the releases tell together."""
         if not before:
             return None
@@ -200,7 +200,7 @@ class Static(Guarantee):
             "compares releases can find out more (reveil audit shows what; kind = 'tau-safety' bounds it)"
         )
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
         """Every release stands alone: all may change, and each manifest says what it promises."""
         return True
 

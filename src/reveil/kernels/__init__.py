@@ -43,7 +43,7 @@ def on_compile(announce: Callable[[], None]) -> None:
     class Once(event.Listener):
         told = False
 
-        def on_start(self, event: Any) -> None:
+        def on_start(self, event: Any) -> None:  # noqa: ARG002
             if not self.told:
                 Once.told = True
                 announce()

@@ -122,7 +122,7 @@ class KernelCache(CacheProtocol):
         digest, payload = content[:_DIGEST], content[_DIGEST:]
         if digest == _digest(payload):
             with contextlib.suppress(Exception):  # whatever is wrong with it, it can be made again
-                return CompileResult._rebuild(target_context, *pickle.loads(payload))
+                return CompileResult._rebuild(target_context, *pickle.loads(payload))  # noqa: S301
         with contextlib.suppress(OSError):
             path.unlink()
         return None

@@ -44,11 +44,11 @@ class AnyGroup(Model):
         """Accept every group."""
         return np.ones(stats.n_groups, np.bool_)
 
-    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:  # noqa: ARG002
         """Accept every part."""
         return np.ones(len(sizes), np.bool_)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, Any]:  # noqa: ARG002
         """Return nothing."""
         return {}
 
@@ -60,6 +60,6 @@ class AnyGroup(Model):
         """Return what is true of every row."""
         return "every row has a box of its own around its record"
 
-    def limits(self, over: Over = "release") -> tuple[Limit, ...]:
+    def limits(self, over: Over = "release") -> tuple[Limit, ...]:  # noqa: ARG002
         """Return nothing: the guarantee says what is promised."""
         return ()

@@ -81,7 +81,7 @@ class Model(ABC):
         An empty group is valid.
         """
 
-    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:  # noqa: ARG002
         """Return whether every part of ``sizes[i]`` records of group i is valid, whichever records these are.
 
         It may say no where the answer is yes. It looks at a group as a whole, never at who has which value: a cut that
@@ -108,7 +108,7 @@ class Model(ABC):
         """Return what the model means to an adversary: in every set of people who are told apart, it holds."""
         return (Limit("value", over, self.sentence(), model=self),)
 
-    def check(self, schema: Schema) -> None:
+    def check(self, schema: Schema) -> None:  # noqa: B027  (most schemas suit most models)
         """Raise :class:`ConfigError` if the model cannot be asked of tables with this schema."""
 
     def __and__(self, other: Model) -> Model:
@@ -159,7 +159,7 @@ class ValueModel(Model):
             sure &= self._sure(sizes, whole, name) | (sizes == 0)
         return sure
 
-    def _sure(self, sizes: IntArray, whole: GroupStats, name: str) -> BoolArray:
+    def _sure(self, sizes: IntArray, whole: GroupStats, name: str) -> BoolArray:  # noqa: ARG002
         """Return whether every part of so many records is valid in one attribute; a model that can tell says so."""
         return super().surely(sizes, whole)
 

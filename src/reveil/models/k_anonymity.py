@@ -65,7 +65,7 @@ class KAnonymity(Model):
         valid: BoolArray = (stats.sizes >= self.k) | (stats.sizes == 0)
         return valid
 
-    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:
+    def surely(self, sizes: IntArray, whole: GroupStats) -> BoolArray:  # noqa: ARG002
         """Return where there are at least k records or none: the rest does not matter."""
         sure: BoolArray = (sizes >= self.k) | (sizes == 0)
         return sure

@@ -38,7 +38,7 @@ class Recoder(ABC):
 
     needs_regions: ClassVar[bool] = False  # whether the partition must say which regions enclose its groups
 
-    def check(self, model: Model) -> None:
+    def check(self, model: Model) -> None:  # noqa: B027  (most forms suit most models)
         """Refuse a model whose promise this form does not keep."""
 
     @abstractmethod

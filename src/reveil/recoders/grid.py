@@ -32,7 +32,7 @@ class GridRecoder(Recoder):
     def __init__(self, scales: Mapping[str, Any] | None = None) -> None:
         self.scales = None if scales is None else checked_scales(scales)
 
-    def check(self, model: Model) -> None:
+    def check(self, model: Model) -> None:  # noqa: ARG002
         """Refuse to work without scales."""
         if self.scales is None:
             raise ConfigError("the form 'grid' belongs to the method 'safe-grid'", hint='kind = "safe-grid"')

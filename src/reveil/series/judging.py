@@ -200,8 +200,8 @@ def selection_of(job: Job) -> Selection | None:
     """Return which part of a table was asked for, as the judge takes it; None for all of it."""
     if job.asked[WHERE] is None:
         return None
-    expression, schema = parse(job.asked[WHERE]), (job.whole or job.snapshot).schema
-    return Selection(frozenset(expression.columns()), lambda frame: matches(expression, frame, schema))
+    expression, table = parse(job.asked[WHERE]), job.whole or job.snapshot
+    return Selection(frozenset(expression.columns()), table, lambda frame: matches(expression, frame, table.schema))
 
 
 class _Renumbered:

@@ -88,7 +88,7 @@ class _PersonsOnly(Schema):
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "null_values", tuple(null_values))
 
-    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
+    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:  # noqa: ARG002
         """Raise unless persons are named."""
         person = self.columns[0].name
         if person not in names:

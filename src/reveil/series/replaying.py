@@ -41,7 +41,7 @@ class Replayed:
     missing: list[str] = field(default_factory=list)
 
 
-class _Incomplete(Exception):
+class _Incomplete(Exception):  # noqa: N818 -- not an error: something is missing
     """Something is missing that judging a release needs."""
 
 

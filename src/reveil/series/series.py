@@ -157,7 +157,7 @@ class Series:
         frame: Any,
         columns: Iterable[str] | None = None,
         where: str | None = None,
-        dry_run: bool = False,
+        dry_run: bool = False,  # noqa: FBT001, FBT002  (the surface's own signature)
         *,
         again: bool = False,
         new_series: bool = False,
@@ -251,11 +251,11 @@ class Series:
         draft = draft_path(vault, number, ".csv" if target is None else target.suffix.lower())
         snapshot, release = telling.job.snapshot, prepared.release
 
-        noted: list[Entries] = []
+        recorded: list[Entries] = []
 
         def check(written: Release) -> None:
             stage("verifying")
-            noted.extend(
+            recorded.extend(
                 check_written(vault, written, prepared, telling, self.guarantee, self.method, vault.releases())
             )
 
@@ -272,7 +272,7 @@ class Series:
             state=PENDING,
             manifest=manifest,
             told=prepared.told,
-            entries=(*prepared.entries, *noted),
+            entries=(*prepared.entries, *recorded),
             replaces=prepared.replaces,
             placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
             facts={
@@ -447,7 +447,7 @@ class Series:
         ).sort("row")
         return to_native(table, native)
 
-    def forget(self, person: object, tombstone: bool = False) -> bool:
+    def forget(self, person: object, tombstone: bool = False) -> bool:  # noqa: FBT001, FBT002
         """Erase a person from the vault, archive included; False if the vault does not know them.
 
         The next release treats them as gone. Should they come back, they are new: their bound starts again, and with

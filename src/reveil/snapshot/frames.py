@@ -90,7 +90,7 @@ def _from_pandas(source: Any, schema: Schema) -> pl.DataFrame:
         cells = source.iloc[:, position].reset_index(drop=True)
         try:
             series: pl.Series = pl.from_pandas(cells)  # type: ignore[assignment]
-        except Exception:
+        except Exception:  # noqa: BLE001  (pyarrow, polars and pandas raise as they please, and quote cells)
             if schema[name].role is not Role.IDENTIFIER:
                 raise DataError(
                     f"column {name!r} mixes kinds of values, or has values that are no numbers, texts or dates",

@@ -79,7 +79,7 @@ class EnumeratedDice:
         high: npt.ArrayLike | None = None,
         size: int | tuple[int, ...] | None = None,
         dtype: npt.DTypeLike = np.int64,
-        endpoint: bool = False,
+        endpoint: bool = False,  # noqa: FBT001, FBT002 - the generator's own signature
     ) -> Any:
         """Draw integers from ``low`` (or from 0 if ``high`` is not given) up to ``high``."""
         start, end = (np.zeros_like(low), np.asarray(low)) if high is None else (np.asarray(low), np.asarray(high))
@@ -105,10 +105,10 @@ class EnumeratedDice:
         self,
         a: int | npt.ArrayLike,
         size: int | tuple[int, ...] | None = None,
-        replace: bool = True,
+        replace: bool = True,  # noqa: FBT001, FBT002
         p: None = None,
         axis: int = 0,
-        shuffle: bool = True,
+        shuffle: bool = True,  # noqa: FBT001, FBT002, ARG002 - the order is drawn in either case
     ) -> Any:
         """Draw some of many, with or without putting back."""
         if p is not None:

@@ -102,7 +102,7 @@ def match(
     with lent(connection, wanted=distinct):
         found = columns(
             connection,
-            f"SELECT w.at AS at, t.{number} AS number FROM {table} t "
+            f"SELECT w.at AS at, t.{number} AS number FROM {table} t "  # noqa: S608 -- names from this package
             f"JOIN wanted w ON t.{text} IS NOT DISTINCT FROM w.value WHERE {where}",
         )
     numbers = np.full(len(distinct), -1, np.int32)

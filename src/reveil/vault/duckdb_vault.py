@@ -147,7 +147,9 @@ class DuckDBVault(Anchored):
         """Return all releases in order."""
         names = [field.name for field in fields(ReleaseRow)]
         with translated(self.folder):
-            rows = self._con.execute(f"SELECT {', '.join(names)} FROM releases ORDER BY release").fetchall()
+            rows = self._con.execute(
+                f"SELECT {', '.join(names)} FROM releases ORDER BY release"  # noqa: S608 -- names of the dataclass
+            ).fetchall()
         found = [dict(zip(names, row, strict=True)) for row in rows]
         return [
             ReleaseRow(**{**row, "request": json.loads(row["request"]), "facts": json.loads(row["facts"])})
@@ -191,7 +193,7 @@ class DuckDBVault(Anchored):
             with lent(self._con, given=_given(high, low)):
                 found = columns(
                     self._con,
-                    f"SELECT COALESCE(g.record, -1) AS record, p.person, p.present{codes} FROM persons p "
+                    f"SELECT COALESCE(g.record, -1) AS record, p.person, p.present{codes} FROM persons p "  # noqa: S608
                     "LEFT JOIN given g ON p.high = g.high AND p.low = g.low WHERE p.present OR g.record IS NOT NULL",
                 )
             record, number = integers(found["record"]), integers(found["person"])
@@ -248,7 +250,7 @@ class DuckDBVault(Anchored):
             with lent(self._con, wanted=wanted):
                 found = columns(
                     self._con,
-                    f"SELECT w.at AS at{codes} FROM persons p JOIN wanted w ON w.person = p.person",
+                    f"SELECT w.at AS at{codes} FROM persons p JOIN wanted w ON w.person = p.person",  # noqa: S608
                 )
         last = {name: np.full(len(persons), -1, np.int32) for name in numbers}
         for name, n in numbers.items():
@@ -291,7 +293,7 @@ class DuckDBVault(Anchored):
         with self._change() as connection:
             changed = one(
                 connection,
-                f"UPDATE releases SET state = ?{also} WHERE release = ? AND state = ?",
+                f"UPDATE releases SET state = ?{also} WHERE release = ? AND state = ?",  # noqa: S608 -- fixed texts
                 [state, *parameters, release, PENDING],
             )
             if changed != 1:

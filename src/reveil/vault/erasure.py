@@ -42,7 +42,7 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
     if tombstone:
         cleared = "".join(f", a{number} = NULL" for number in numbers.values())
         connection.execute(
-            f"UPDATE persons SET present = FALSE{cleared} WHERE person = ?",
+            f"UPDATE persons SET present = FALSE{cleared} WHERE person = ?",  # noqa: S608 -- names are a<number>
             [person],
         )
     else:
@@ -60,7 +60,7 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
 def _is_tombstone(connection: Connection, person: int, numbers: dict[str, int]) -> bool:
     """Return whether nothing is known of a person but the pseudonym and what was told."""
     last = "".join(f" AND a{number} IS NULL" for number in numbers.values())
-    blank = f"SELECT EXISTS (SELECT 1 FROM persons WHERE person = ? AND NOT present{last})"
+    blank = f"SELECT EXISTS (SELECT 1 FROM persons WHERE person = ? AND NOT present{last})"  # noqa: S608 -- a<number>
     placed = "SELECT EXISTS (SELECT 1 FROM placements WHERE person = ?)"
     return (
         bool(one(connection, blank, [person]))
@@ -85,7 +85,7 @@ def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:
         kept = pl.concat([told, declared, used]).unique() if name == signed else used
         with lent(connection, kept=kept):
             connection.execute(
-                f"DELETE FROM dictionary WHERE attribute = {number} AND code NOT IN "
+                f"DELETE FROM dictionary WHERE attribute = {number} AND code NOT IN "  # noqa: S608 -- numbers only
                 f"(SELECT a{number} FROM persons WHERE a{number} IS NOT NULL) AND code NOT IN (SELECT code FROM kept)"
             )
 

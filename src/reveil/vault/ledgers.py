@@ -51,7 +51,7 @@ def read(
     with lent(connection, wanted=wanted):
         found = columns(
             connection,
-            f"SELECT {_listed(f't.{_quoted(name)}' for name in names)} FROM {table} t{only}",
+            f"SELECT {_listed(f't.{_quoted(name)}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
         )
     return pl.DataFrame(
         {
@@ -83,7 +83,7 @@ def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
         cleared = owned(entries.cleared, person) if ledger.personal else entries.cleared
         keys = owner or ledger.keys
         with lent(connection, cleared=cleared.select(pl.col(*keys).cast(pl.Int32)).unique()):
-            connection.execute(f"DELETE FROM {table} t USING cleared c WHERE {_same(keys)}")
+            connection.execute(f"DELETE FROM {table} t USING cleared c WHERE {_same(keys)}")  # noqa: S608
     rows = owned(entries.rows, person) if ledger.personal else entries.rows
     rows = rows.select(
         pl.col(*owner, *ledger.keys, *ledger.whole).cast(pl.Int32),
@@ -95,8 +95,8 @@ def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
     if rows.select(keys).is_duplicated().any():
         raise ValueError(f"a row of the ledger {ledger.name!r} is written once")
     with lent(connection, added=rows):
-        connection.execute(f"DELETE FROM {table} t USING added c WHERE {_same(keys)}")
-        connection.execute(f"INSERT INTO {table} SELECT {_listed(map(_quoted, rows.columns))} FROM added")
+        connection.execute(f"DELETE FROM {table} t USING added c WHERE {_same(keys)}")  # noqa: S608
+        connection.execute(f"INSERT INTO {table} SELECT {_listed(map(_quoted, rows.columns))} FROM added")  # noqa: S608
 
 
 def _same(keys: tuple[str, ...]) -> str:
@@ -141,16 +141,16 @@ def forget(connection: Connection, person: int, *, tombstone: bool) -> None:
     """Delete what ledgers say of a person; a tombstone keeps those that outlive an erasure, but no value of theirs."""
     for name, personal, outlives, coded, _, blanked in _known(connection):
         if personal and not (tombstone and outlives):
-            connection.execute(f"DELETE FROM ledger_{name} WHERE person = ?", [person])
+            connection.execute(f"DELETE FROM ledger_{name} WHERE person = ?", [person])  # noqa: S608
         elif personal and blanked:
-            connection.execute(f"UPDATE ledger_{name} SET {_quoted(coded)} = -1 WHERE person = ?", [person])
+            connection.execute(f"UPDATE ledger_{name} SET {_quoted(coded)} = -1 WHERE person = ?", [person])  # noqa: S608
 
 
 def has_more(connection: Connection, person: int) -> bool:
     """Return whether ledgers say more of a person than a tombstone keeps."""
     for name, personal, outlives, coded, _, blanked in _known(connection):
         only = f" AND {_quoted(coded)} >= 0" if outlives and blanked else ""
-        more = f"SELECT EXISTS (SELECT 1 FROM ledger_{name} WHERE person = ?{only})"
+        more = f"SELECT EXISTS (SELECT 1 FROM ledger_{name} WHERE person = ?{only})"  # noqa: S608 -- names by code
         if personal and (blanked or not outlives) and one(connection, more, [person]):
             return True
     return False
@@ -163,7 +163,7 @@ def codes_in_use(connection: Connection, attribute: int, *, first: bool) -> pl.D
         if coded is None or not (by_attribute or first):
             continue
         only = f" WHERE attribute = {attribute}" if by_attribute else ""
-        codes = columns(connection, f"SELECT DISTINCT {_quoted(coded)} AS code FROM ledger_{name}{only}")
+        codes = columns(connection, f"SELECT DISTINCT {_quoted(coded)} AS code FROM ledger_{name}{only}")  # noqa: S608
         found.append(pl.DataFrame({"code": integers(codes["code"])}))
     return pl.concat(found).unique()
 

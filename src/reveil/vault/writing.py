@@ -128,7 +128,7 @@ def _write_persons(connection: Connection, change: Change, numbers: Mapping[str,
         names = "".join(f", {name}" for name in codes)
         with lent(connection, added=frame.filter(fresh)):
             connection.execute(
-                f"INSERT INTO persons (person, high, low, present{names}) "
+                f"INSERT INTO persons (person, high, low, present{names}) "  # noqa: S608 -- names are a<number>
                 f"SELECT person, high, low, TRUE{names} FROM added"
             )
         settings.put(connection, settings.NEXT_PERSON, first + int(fresh.sum()))
@@ -137,7 +137,8 @@ def _write_persons(connection: Connection, change: Change, numbers: Mapping[str,
         assigned = "".join(f", {name} = u.{name}" for name in codes)
         with lent(connection, altered=frame.filter(known)):
             connection.execute(
-                f"UPDATE persons SET present = TRUE{assigned} FROM altered u WHERE persons.person = u.person"
+                f"UPDATE persons SET present = TRUE{assigned} FROM altered u "  # noqa: S608 -- names are a<number>
+                "WHERE persons.person = u.person"
             )
     if len(change.gone):
         with lent(connection, gone=pl.DataFrame({"person": change.gone.astype(np.int32)})):

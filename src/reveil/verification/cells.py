@@ -178,7 +178,7 @@ def _named(values: pl.Series, names: list[str]) -> Codes:
 
 def _labels(values: pl.Series, column: Column, cells: Cells) -> Line:
     taxonomy = column.taxonomy
-    assert taxonomy is not None
+    assert taxonomy is not None  # noqa: S101 -- asked before
     labels, null = split_label(cells.distinct)
     place = {label: node for node, label in enumerate(taxonomy.labels)}
     node = np.array(

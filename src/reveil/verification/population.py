@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """The part of a table that was asked for: ``chosen`` says of each row of a frame with ``columns`` if it is one."""
+    """The part of a table that was asked for: ``chosen`` says of each row of a frame with ``columns`` if it is one.
+
+    ``table`` has all the columns of the table, published or not.
+    """
 
     columns: frozenset[str]
+    table: Snapshot = field(repr=False)
     chosen: Callable[[pl.DataFrame], pl.Series] = field(repr=False)
 
 
@@ -74,8 +78,10 @@ def absent_in(shown: Shown) -> Ints:
 
 def _listed(population: Any, table: Snapshot, release: Release, selection: Selection | None) -> pl.DataFrame:
     """Read the columns of a list that matter, in the types of the table, persons as texts; of it the part asked for."""
+    asked: frozenset[str] = frozenset()
+    if selection is not None:
+        asked, table = selection.columns, selection.table
     schema, person = table.schema, str(table.schema.person)
-    asked = frozenset() if selection is None else selection.columns
     columns = [
         column if column.role is Role.PERSON else replace(column, type=type_of(table.frame.schema[column.name]))
         for column in schema.columns

@@ -16,7 +16,7 @@ def cycles(one: Sequence[int], other: Sequence[int]) -> tuple[list[int], int]:
         if h not in labels:
             while h not in labels:
                 labels[h] = many
-                h = list(other).index(one[h])
+                h = list(other).index(one[h])  # noqa: PLW2901
             many += 1
     return [labels[h] for h in range(len(one))], many
 

@@ -24,12 +24,12 @@ class AnyGroup(GroupJudge):
     reads_values: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:  # noqa: ARG003
         """Return nothing: it has no parameters."""
         return ()
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, Any]) -> set[str]:  # noqa: ARG003
         """Return nothing."""
         return set()
 
@@ -37,7 +37,7 @@ class AnyGroup(GroupJudge):
         """Accept every group."""
         return np.ones(len(counts.sizes), np.bool_)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: Counts) -> dict[str, Any]:  # noqa: ARG002
         """Return nothing."""
         return {}
 

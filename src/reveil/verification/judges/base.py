@@ -59,7 +59,7 @@ class GroupJudge(ABC):
     def covers(self, other: GroupJudge) -> bool:
         """Return whether whoever keeps this promise keeps the other, too."""
 
-    def states(self, claim: str) -> bool:
+    def states(self, claim: str) -> bool:  # noqa: ARG002
         """Return whether a claim in words says what is promised."""
         return True
 

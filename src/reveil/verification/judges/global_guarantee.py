@@ -183,7 +183,7 @@ class GlobalGuarantee(GuaranteeJudge):
         return [Entry(COHORT, rows), Entry(SIZE, size)]
 
     @classmethod
-    def told_before(cls, books: Books, number: int) -> Update:
+    def told_before(cls, books: Books, number: int) -> Update:  # noqa: ARG003
         """Return what the vault says is left of everybody's budget, and who must stay together."""
         name = books.first_sensitive()
         texts = books.codes(name)

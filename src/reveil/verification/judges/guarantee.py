@@ -62,7 +62,7 @@ class GuaranteeJudge:
             raise VerificationError("the claim in words is not what the manifest promises in numbers")
 
     @classmethod
-    def check_counts(cls, manifest: Mapping[str, Any], asked: Promised, schema: Schema, records: int) -> None:
+    def check_counts(cls, manifest: Mapping[str, Any], asked: Promised, schema: Schema, records: int) -> None:  # noqa: ARG003
         """Refuse counts of records that this guarantee neither leaves out nor adds."""
         for key, what in LEFT_OUT.items():
             if key not in cls.may_count and manifest[key] != 0:
@@ -71,7 +71,7 @@ class GuaranteeJudge:
             raise VerificationError("the manifest speaks of counterfeits, which this guarantee does not have")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:
+    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """Return the grades that a release may claim."""
         return {"counted"}
 
@@ -83,17 +83,17 @@ class GuaranteeJudge:
     # The rule of the series
 
     @classmethod
-    def needs_everybody(cls, promised: Promised) -> bool:
+    def needs_everybody(cls, promised: Promised) -> bool:  # noqa: ARG003
         """Return whether a series cannot be replayed once people were erased from it."""
         return False
 
     @classmethod
-    def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:
+    def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:  # noqa: ARG003
         """Return which rows may show another sensitive value than the snapshot has, because of what was told before."""
         return np.zeros(len(shown.who), np.bool_)
 
     @classmethod
-    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
+    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:  # noqa: ARG003
         """Refuse a release that breaks the rule of its series; return what is to be recorded of it."""
         return ()
 
@@ -105,11 +105,11 @@ class GuaranteeJudge:
         """
 
     @classmethod
-    def told_before(cls, books: Books, number: int) -> Update:
+    def told_before(cls, books: Books, number: int) -> Update:  # noqa: ARG003
         """Return what the vault's own books say was told up to a release, in the shape of the record."""
         return ()
 
     @classmethod
-    def compare(cls, record: Record, told: Update) -> None:
+    def compare(cls, record: Record, told: Update) -> None:  # noqa: ARG003
         """Refuse books in which something else was told than the judge recorded."""
         return

@@ -28,7 +28,7 @@ class MInvariance(Signatures):
     kind: ClassVar[str] = "m-invariance"
 
     @classmethod
-    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
+    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:  # noqa: ARG003
         """Refuse a release in which somebody who was in the last one, with the same value, has another signature."""
         own = sets_of(shown)[shown.group]
         mark = shown.row_marks(shown.one_column)

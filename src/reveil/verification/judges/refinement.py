@@ -63,12 +63,12 @@ class Refinement(GuaranteeJudge):
         return {"blind"} if blind and not manifest.get("adopted") else {"counted"}
 
     @classmethod
-    def needs_everybody(cls, promised: Promised) -> bool:
+    def needs_everybody(cls, promised: Promised) -> bool:  # noqa: ARG003
         """Who is nobody any more is in no set that could be followed."""
         return True
 
     @classmethod
-    def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:
+    def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:  # noqa: ARG003
         """Rows may show what their person was told with last, as many of the table as the manifest counts as stale."""
         who = shown.who[shown.real]
         same = np.ones(len(who), np.bool_)

@@ -52,7 +52,7 @@ class Static(GuaranteeJudge):
             raise VerificationError(f"more records are left out than the config allows ({limit:,})")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:
+    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """Blind is what no sensitive value decided; a sample by dice is, whatever it leaves out."""
         settings = told.settings
         if "beta" in settings:

@@ -31,7 +31,7 @@ class TauSafety(Signatures):
     fixed: ClassVar[tuple[str, ...]] = ("strict", "blind", "fixed", "angelize")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:
+    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """Blind where it was asked for and nothing was adopted; without the strict rule, none."""
         if not asked.settings.get("strict", True):
             return {"none"}
@@ -82,7 +82,7 @@ class TauSafety(Signatures):
         )
 
     @classmethod
-    def told_before(cls, books: Books, number: int) -> Update:
+    def told_before(cls, books: Books, number: int) -> Update:  # noqa: ARG003
         """Return the signatures that the vault says people were told."""
         pairs, members = sets_in(books)
         high, low = halves(pairs["set"].to_numpy())

@@ -40,7 +40,7 @@ class Worlds(GuaranteeJudge):
     fixed: ClassVar[tuple[str, ...]] = ("blind", "placement")
 
     @classmethod
-    def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:  # noqa: ARG003
         """Ask nothing of groups: rows have boxes of their own."""
         return ()
 
@@ -52,7 +52,7 @@ class Worlds(GuaranteeJudge):
             raise other_promise("more worlds")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:
+    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """None with the source's placement; blind where boundaries follow no value."""
         if asked.settings.get("placement", "blind") == "greedy":
             return {"none"}
@@ -144,7 +144,7 @@ class Worlds(GuaranteeJudge):
 def check_witness(shown: Shown, l: int) -> None:
     """Refuse a witness that does not show l worlds, one of them the table, with different values, that fit the rows."""
     snapshot, release = shown.snapshot, shown.release
-    assert snapshot is not None
+    assert snapshot is not None  # noqa: S101 -- asked before
     n = snapshot.frame.height
     everybody = np.arange(n)
     sources, rows = np.asarray(shown.witness.sources), np.asarray(shown.witness.rows)
