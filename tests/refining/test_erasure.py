@@ -116,7 +116,12 @@ def test_a_tombstone_is_a_pseudonym_and_a_cell(tmp_path):
             name: vault._con.table(f"ledger_{name}").filter(f"person = {number}").fetchall()
             for (name,) in vault._con.execute("SELECT name FROM ledgers WHERE personal").fetchall()
         }
-    assert {name: len(own) for name, own in rows.items()} == {"cells": 1, "told_values": 0}
+    assert {name: len(own) for name, own in rows.items()} == {
+        "cells": 1,
+        "told_values": 0,
+        "judged_cells": 1,
+        "judged_values": 0,
+    }
 
 
 def test_on_the_command_line(tmp_path):

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from reveil.verification.record import Books, Record, Update
     from reveil.verification.shown import Shown
 
-# Of everybody the release they were in last, the signature, and the value.
+# Of everybody the release they were in last, the signature, and the value; of a release from elsewhere every signature
+# that they may have had.
 # It is their own: a tombstone does not keep it.
-LAST = Kept("judged_last", whole=("release", "high", "low", "value_high", "value_low"), outlives=False)
+LAST = Kept("judged_last", keys=("high", "low"), whole=("release", "value_high", "value_low"), outlives=False)
 
 
 class MInvariance(Signatures):
@@ -44,11 +45,11 @@ class MInvariance(Signatures):
             value_low=value_low,
         )
         before = record.of(LAST, who).filter(pl.col("release") == shown.number - 1)
-        stayed = now.join(before, on=["who", "value_high", "value_low"])
-        broken = stayed.filter((pl.col("high") != pl.col("high_right")) | (pl.col("low") != pl.col("low_right")))
+        stayed = now.join(before, on=["who", "value_high", "value_low"], how="semi")
+        broken = stayed.join(before, on=["who", "high", "low"], how="anti")
         if broken.height:
             raise unsafe(f"{broken.height:,} persons who stayed would get another signature than they had")
-        return (Entry(LAST, now),)
+        return (Entry(LAST, now, now.select("who")),)
 
     @classmethod
     def told_before(cls, books: Books, number: int) -> Update:
@@ -66,7 +67,7 @@ class MInvariance(Signatures):
             value_high=value_high,
             value_low=value_low,
         )
-        return (Entry(LAST, rows),)
+        return (Entry(LAST, rows.unique()),)
 
     @classmethod
     def compare(cls, record: Record, told: Update) -> None:
