@@ -286,7 +286,7 @@ def test_automatic_k_from_a_config_is_published_and_verified(tmp_path):
     more = json.dumps(manifest).replace(f'"k": {kept.k}', f'"k": {kept.k + 1}')
     more = more.replace(f"least {kept.k} ", f"least {kept.k + 1} ")
     (tmp_path / "out.manifest.json").write_text(more)
-    with pytest.raises(rv.VerificationError, match="every group has at least"):
+    with pytest.raises(rv.VerificationError, match="does not satisfy KAnonymity"):
         verify_file(config, tmp_path / "out.csv", tmp_path / "data.csv")
     with pytest.raises(rv.VerificationError, match="promises something else"):
         replace(config.guarantee, k=2).check_promise(manifest, config.schema, 300)

@@ -273,7 +273,7 @@ def test_a_release_that_does_not_fit_all_the_worlds_is_refused():
     broken("none of the worlds is the table", sources=np.roll(good.sources, 1, axis=1))
     sources[:] = np.arange(40)
     broken("in two of the worlds", sources=sources)
-    broken("outside its box|another value", rows=good.rows[:, ::-1])
+    broken("outside its box|another value|whose they are", rows=good.rows[:, ::-1])
     narrow = replace(prepared.release, classes=np.zeros_like(prepared.release.classes))
     broken("outside its box", release=narrow)
     values = prepared.release.values.with_columns(pl.col("blood").reverse())

@@ -182,7 +182,10 @@ def test_an_old_vault_goes_on_once_it_was_told_what_is_missing(restored, publish
     assert own.adopt(restored / "s3.csv", restored / "out" / "r3.csv").exact
     assert own.check(restored / "out") == []
     known, now = tables(published / "ward.vault"), tables(own.vault)
-    assert all(known[name] == now[name] for name in ("persons", "told", "signatures", "dictionary", "settings"))
+    assert all(known[name] == now[name] for name in ("persons", "told", "signatures", "dictionary"))
+    # The judge has a record of what was published here; what was adopted it takes over with the next release.
+    settings = [[row for row in own["settings"] if "judged" not in row] for own in (known, now)]
+    assert settings[0] == settings[1]
     own.publish_to(restored / "out" / "r4.csv", snapshot(0, 60))
     assert chain_is_sound(restored / "out", "r1", "r2", "r3", "r4")
     assert [row["state"] for row in own.history()] == ["confirmed", "adopted", "adopted", "confirmed"]
