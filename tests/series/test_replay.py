@@ -32,6 +32,7 @@ def _no_key_from_outside(monkeypatch):
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=[] if k == "refinement" else pytest.mark.slow) for k in SERIES])
 def test_a_sound_series_is_sound(tmp_path, kind):
     guarantee, frames = SERIES[kind]
+    frames = frames[:3]  # a fourth one would be more than the budget allows
     series = rv.Series.open(tmp_path / "vault", PEOPLE, guarantee, seed=1)
     for at, frame in enumerate(frames):
         series.publish_to(tmp_path / f"r{at}.csv", frame, again=True)

@@ -50,6 +50,7 @@ class VaultRecord:
     ) -> None:
         self.vault, self.person, self.names, self.telling = vault, person.astype(np.int64), names, telling
         self.size = len(person)
+        self._read: dict[str, pl.DataFrame] = {}
         self._place = np.full(int(person.max(initial=-1)) + 2, -1, np.int64)
         self._place[person[person >= 0]] = np.flatnonzero(person >= 0)
 
@@ -59,16 +60,20 @@ class VaultRecord:
         found: np.ndarray = np.where(place >= 0, place, self.size + persons.astype(np.int64))
         return found
 
-    def persons(self, who: np.ndarray) -> np.ndarray:
-        """Return the person of each of the judge's numbers, -1 for who is new."""
-        own = np.append(self.person, -1)[np.minimum(who, self.size)]
-        found: np.ndarray = np.where(who < self.size, own, who - self.size)
-        return found
-
     def of(self, kept: Kept, who: np.ndarray) -> pl.DataFrame:
-        """Return the rows of some persons."""
-        persons = self.persons(np.unique(who))
-        return self._in_numbers(kept, self.vault.ledger(ledger_of(kept), "person", persons[persons >= 0]))
+        """Return the rows of some persons; those of all the people of the snapshot are read once."""
+        if kept.name not in self._read:
+            known = self.person[self.person >= 0]
+            self._read[kept.name] = self._in_numbers(kept, self.vault.ledger(ledger_of(kept), "person", known))
+        wanted = np.zeros(self.size, np.bool_)
+        wanted[who[who < self.size]] = True
+        rows = self._read[kept.name]
+        if not wanted.all():
+            rows = rows.filter(pl.Series(wanted[rows["who"].to_numpy()]))
+        others = np.unique(who[who >= self.size]) - self.size
+        if not len(others):
+            return rows
+        return pl.concat([rows, self._in_numbers(kept, self.vault.ledger(ledger_of(kept), "person", others))])
 
     def rows(self, kept: Kept, column: str | None = None, among: np.ndarray | None = None) -> pl.DataFrame:
         """Return all rows, or those whose column is among some numbers; of people only those of the snapshot."""
