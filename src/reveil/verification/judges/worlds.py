@@ -53,10 +53,15 @@ class Worlds(GuaranteeJudge):
 
     @classmethod
     def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
-        """None with the source's placement; blind where boundaries follow no value."""
+        """None with the source's placement; blind where boundaries follow no value; else given the buckets.
+
+        Releases from before that grade had its name say *counted*, and what they leave out.
+        """
         if asked.settings.get("placement", "blind") == "greedy":
             return {"none"}
-        return {"blind"} if asked.settings.get("blind") else {"counted"}
+        if asked.settings.get("blind"):
+            return {"blind"}
+        return {"counted"} if "up to what the boundaries of the buckets tell" in manifest["claim"] else {"worlds"}
 
     @classmethod
     def states(cls, claim: str, told: Promised) -> bool:
