@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 import duckdb
 
+from reveil.errors import VaultError
+from reveil.vault.anchor import Anchor
+
 SECRET = re.compile(r"zqx|88170\d\d\d", re.IGNORECASE)  # planted in every person, identifier and sensitive value
 _INSIDE = re.compile(r"something went wrong inside Reveil \(([^)]*)\)")
 
@@ -80,6 +83,7 @@ class Place:
     def look(self):
         """Take the present state as the one before."""
         self.files = digests(self.folder)
+        self.anchors = anchors(self.folder)
         self.vaults = dict.fromkeys(_vaults(self.folder))
         for path in self.vaults:
             self.vaults[path] = (digests(path), dump(path))
@@ -106,6 +110,7 @@ class Place:
             yield Finding(f"{ran.asked[0]} leaves something in the temporary folder", f"{left}: {ran}")
         if not done:
             yield from self._vaults_kept(ran)
+        yield from self._anchors_kept(ran)
 
     def _vaults_kept(self, ran):
         for path, (before, known) in self.vaults.items():
@@ -114,6 +119,40 @@ class Place:
         for path in _vaults(self.folder):
             if path not in self.vaults and (dump(path) or {}).get("releases"):
                 yield Finding(f"{ran.asked[0]} (exit {ran.code}) left a vault with a release", str(ran))
+
+    def _anchors_kept(self, ran):
+        """An anchor is there, whole, where it was or further on, and the vault contains it as it did before."""
+        after = anchors(self.folder)
+        for path, (before, held) in self.anchors.items():
+            if before is None:
+                continue
+            now, holds = after.get(path, (None, False))
+            aside = (self.folder / f"{path}.{before.series}").exists()  # of a series that was ended by --new-series
+            if now is None:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): an anchor is gone", f"{path}: {ran}")
+            elif now.series == before.series and now.entry < before.entry:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): an anchor went back", f"{path}: {ran}")
+            elif now.series != before.series and not aside:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): an anchor was lost to another series", str(ran))
+            elif held and not holds:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): the vault does not contain its anchor", str(ran))
+
+
+def anchors(folder):
+    """Return every anchor of a folder, None for a damaged one, and whether the chain of its vault contains it."""
+    found = {}
+    for path in sorted(folder.glob("*.anchor")):
+        try:
+            anchor = Anchor.read(path)
+        except VaultError:
+            found[path.name] = None, False
+            continue
+        known = dump(path.with_suffix(".vault")) or {}
+        found[path.name] = (
+            anchor,
+            any((row[0], row[-1]) == (anchor.entry, anchor.digest) for row in known.get("chain", [])),
+        )
+    return found
 
 
 def digests(folder):
