@@ -180,7 +180,13 @@ def _vaults(folder):
 
 
 def _replaceable(path, ran):
-    """Return whether a command may write over a file: releases without a vault, and JSON, of the name ``out``."""
+    """Return whether a command may write over a file: releases without a vault, and JSON, of the name ``out``.
+
+    And a damaged release by one that was told; its family looks that it is the same one.
+    """
+    if ran.asked[:1] == ["publish"] and "already release" in ran.err:  # what was told is put in place again
+        target = ran.asked[ran.asked.index("-o") + 1] if "-o" in ran.asked else ""
+        return path.split(".")[0] == target.split(".")[0]
     return path.startswith("out") and ran.asked[:1] != ["init"]
 
 
