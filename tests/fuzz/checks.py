@@ -12,6 +12,7 @@ from reveil.errors import VaultError
 from reveil.vault.anchor import Anchor
 
 SECRET = re.compile(r"zqx|88170\d\d\d", re.IGNORECASE)  # planted in every person, identifier and sensitive value
+MOST_DUMPS = 40
 _INSIDE = re.compile(r"something went wrong inside Reveil \(([^)]*)\)")
 
 
@@ -84,9 +85,8 @@ class Place:
         """Take the present state as the one before."""
         self.files = digests(self.folder)
         self.anchors = anchors(self.folder)
-        self.vaults = dict.fromkeys(_vaults(self.folder))
-        for path in self.vaults:
-            self.vaults[path] = (digests(path), dump(path))
+        self.vaults = {path: dump(path) for path in _vaults(self.folder)}
+        self.keys = {path: path.read_bytes() for path in sorted(self.folder.glob("*.vault/key"))}
 
     def changed(self, ran, temporary):
         """Check the files after a command: inputs are as they were, a refused command changed nothing, no drafts."""
@@ -111,10 +111,13 @@ class Place:
         if not done:
             yield from self._vaults_kept(ran)
         yield from self._anchors_kept(ran)
+        for path, before in self.keys.items():  # no command changes a key, whatever becomes of the rest
+            if not path.exists() or path.read_bytes() != before:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): the key is another one", str(ran))
 
     def _vaults_kept(self, ran):
-        for path, (before, known) in self.vaults.items():
-            if digests(path) != before and dump(path) != known:
+        for path, known in self.vaults.items():
+            if dump(path) != known:
                 yield Finding(f"{ran.asked[0]} (exit {ran.code}) changed the vault", str(ran))
         for path in _vaults(self.folder):
             if path not in self.vaults and (dump(path) or {}).get("releases"):
@@ -167,6 +170,22 @@ def digests(folder):
 
 def dump(vault):
     """Return all that the database of a vault says, table by table; None where it cannot be read."""
+    files = [vault / name for name in ("vault.duckdb", "vault.duckdb.wal")]
+    return _dump(vault, tuple(hashlib.sha256(path.read_bytes()).digest() for path in files if path.is_file()))
+
+
+_DUMPS = {}  # of the last databases: most commands change none, and most cases begin with a copy of the same one
+
+
+def _dump(vault, content):
+    if content not in _DUMPS:
+        if len(_DUMPS) >= MOST_DUMPS:
+            _DUMPS.pop(next(iter(_DUMPS)))
+        _DUMPS[content] = _read(vault)
+    return _DUMPS[content]
+
+
+def _read(vault):
     try:
         with closing(duckdb.connect(str(vault / "vault.duckdb"), read_only=True)) as connection:
             names = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
