@@ -223,18 +223,20 @@ def state(folder):
             rows = [row for row in rows if row[0] != "key_salt"]  # noqa: PLW2901
             texts = [re.sub(r"sha256:[0-9a-f]{64}", "", plain(repr(row))) for row in rows]
             found[f"{vault.name}: {table}"] = sorted(texts)
-        for copy in sorted((vault / "releases").glob("*")):
-            found[f"{vault.name}/releases/{copy.name}"] = (
-                plain(copy.read_text()) if copy.suffix == ".json" else copy.read_bytes()
-            )
+        for copy in sorted((vault / "releases").rglob("*")):  # a killed command leaves a draft, which is a folder
+            name = f"{vault.name}/{copy.relative_to(vault).as_posix()}"
+            if copy.is_file():
+                found[name] = plain(copy.read_text()) if copy.suffix == ".json" else copy.read_bytes()
+            else:
+                found[name] = None
     for path, (anchor, held) in anchors(folder).items():
         found[path] = anchor and (anchor.entry, len(anchor.releases), anchor.erasures, held)
     return found
 
 
 def _told(known):
-    """Return a state without the anchors: a command that was done but for them is done."""
-    return {path: held for path, held in known.items() if not path.endswith(".anchor")}
+    """Return a state without anchors and copies in the vault: a command that was done but for them is done."""
+    return {path: held for path, held in known.items() if ".anchor" not in path and "/releases/" not in path}
 
 
 def plain(text):
@@ -246,12 +248,7 @@ def _whole(name, folder, before, outcome):
     """Check that what a killed command left is as it was, or complete."""
     old = state(before)
     for path, now in state(folder).items():
-        if (
-            ".vault" in path
-            or path.endswith(".anchor")
-            or "/." in f"/{path}"
-            or now in (old.get(path), outcome.get(path))
-        ):
+        if ".vault" in path or ".anchor" in path or "/." in f"/{path}" or now in (old.get(path), outcome.get(path)):
             continue
         manifest = (folder / path).with_suffix(".manifest.json")
         if path.endswith((".csv", ".parquet")) and not manifest.exists():
