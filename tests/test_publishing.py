@@ -374,6 +374,8 @@ def test_what_is_no_model_or_method_is_refused():
         ("age", [{"lo": "x", "hi": "y", "null": False}] * 2),
         ("school", [1.5, 2.5]),  # a set is a list
         ("school", [{"a": 1}, {"a": 2}]),
+        ("s", [{"a": "x"}, {"a": "y"}]),  # a value is one
+        ("s", [["x"], ["y"]]),
     ],
 )
 def test_typed_cells_of_another_shape_than_the_manifest_says_are_refused(tmp_path, name, cells):

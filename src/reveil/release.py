@@ -370,6 +370,8 @@ def _as_typed(cells: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
 
 
 def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if cells.dtype.is_nested():  # which polars would turn into values field by field
+        raise ValueError("a column has lists where its manifest says values")
     return from_text(cells, Form.VALUE, dtype) if cells.dtype == pl.String else cells.cast(dtype)
 
 
