@@ -1,6 +1,7 @@
 """From a frame to a verified release, over all kinds of tables."""
 
 import csv
+import hashlib
 import io
 import json
 import pickle
@@ -361,3 +362,31 @@ def test_what_is_no_model_or_method_is_refused():
             rv.anonymize(frame, schema, model, method)
     with pytest.raises(rv.ConfigError, match="protects nobody"):
         rv.anonymize(frame, schema, rv.KAnonymity(1), rv.Mondrian(recode="anatomy"))
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("zip", [7, 8]),  # a label is text
+        ("zip", [["04410"], ["04411"]]),
+        ("age", [3, 4]),  # an interval has two ends and a mark
+        ("age", [{"lo": 1, "hi": 2}, {"lo": 3, "hi": 4}]),
+        ("age", [{"lo": "x", "hi": "y", "null": False}] * 2),
+        ("school", [1.5, 2.5]),  # a set is a list
+        ("school", [{"a": 1}, {"a": 2}]),
+        ("s", [{"a": "x"}, {"a": "y"}]),  # a value is one
+        ("s", [["x"], ["y"]]),
+    ],
+)
+def test_typed_cells_of_another_shape_than_the_manifest_says_are_refused(tmp_path, name, cells):
+    raw = pl.DataFrame({"age": [30, 40], "zip": ["04410", "04411"], "school": ["a", "b"], "s": ["x", "y"]})
+    (tmp_path / "zip.csv").write_text("04410;044**;*\n04411;044**;*\n")
+    schema = rv.Schema(quasi=["age", "zip", "school"], sensitive="s", hierarchies={"zip": tmp_path / "zip.csv"})
+    path = rv.anonymize(raw, schema, rv.KAnonymity(2), seed=1).write(tmp_path / "r.parquet")
+    pl.read_parquet(path).with_columns(pl.Series(name, cells)).write_parquet(path)
+    described = path.with_suffix(".manifest.json")
+    content = json.loads(described.read_text())
+    digest = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+    described.write_text(json.dumps(content | {"digest": digest, "digests": {"parquet": digest}}))
+    with pytest.raises(rv.FileError, match="this release cannot be read"):
+        rv.Release.read(path)

@@ -58,7 +58,7 @@ class ReveilError(Exception):
         self.column = column
 
     def __str__(self) -> str:
-        place = "" if self.file is None else self.file + ("" if self.line is None else f":{self.line}") + ": "
+        place = "" if self.file is None else printed(self.file) + ("" if self.line is None else f":{self.line}") + ": "
         return place + self.message + ("" if self.hint is None else f"\n  {self.hint}")
 
 
@@ -139,7 +139,16 @@ def excerpt(value: object) -> str:
         kept = _SEPARATOR.split(kept, maxsplit=1)[0]
     if len(kept) < len(text) or len(kept) > LONGEST_SHOWN:
         kept = kept[: LONGEST_SHOWN - 1] + "…"
-    return repr("".join(ch if ch.isprintable() else "\N{REPLACEMENT CHARACTER}" for ch in kept))
+    return repr(printed(kept))
+
+
+def printed(text: str) -> str:
+    r"""Return a text as one line without anything that does something to a terminal; paths may have such marks.
+
+    >>> printed("out\n.csv")
+    'out�.csv'
+    """
+    return "".join(ch if ch.isprintable() else "\N{REPLACEMENT CHARACTER}" for ch in text)
 
 
 def has_line_end(name: str) -> bool:

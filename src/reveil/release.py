@@ -45,6 +45,7 @@ CodeArray = npt.NDArray[np.int32]
 # A table that does not match its manifest can trip anything that reads it, polars included.
 _UNREADABLE = (*FAILURES, LookupError, TypeError, AttributeError, ArithmeticError)
 _THREADED = 20_000
+_ENDS = ["lo", "hi", "null"]  # of a typed interval
 GROUP, COUNT = "group", "count"  # columns of two-table releases
 LEVEL = "level"  # a column of releases with nested boxes
 TYPES = frozenset(
@@ -319,7 +320,7 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[st
         if form is Form.VALUE:
             return form, _read_values(cells, dtype), None
         different = cells.unique(maintain_order=True)
-        typed = from_text(different, form, dtype) if different.dtype == pl.String else different
+        typed = from_text(different, form, dtype) if different.dtype == pl.String else _as_typed(different, form, dtype)
         return form, typed, places_in(cells, different)
 
     work = each if table.height > _THREADED else map  # threads are not worth it for a few rows
@@ -359,7 +360,19 @@ def _whole_numbers(values: pl.Series) -> CodeArray:
     return values.to_numpy().astype(np.int32)
 
 
+def _as_typed(cells: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
+    """Return cells that are no text as their form has them; a column of another shape raises ValueError."""
+    shape = cells.dtype
+    if form is Form.INTERVAL and isinstance(shape, pl.Struct) and [own.name for own in shape.fields] == _ENDS:
+        return cells.cast(pl.Struct({"lo": dtype, "hi": dtype, "null": pl.Boolean}))
+    if form is Form.SET and isinstance(shape, pl.List):
+        return cells.cast(pl.List(dtype))
+    raise ValueError("a column has not the shape that its manifest says")
+
+
 def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if cells.dtype.is_nested():  # which polars would turn into values field by field
+        raise ValueError("a column has lists where its manifest says values")
     return from_text(cells, Form.VALUE, dtype) if cells.dtype == pl.String else cells.cast(dtype)
 
 

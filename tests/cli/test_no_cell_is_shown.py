@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import LONGEST_SHOWN, excerpt, shown
+from reveil.errors import LONGEST_SHOWN, FileError, excerpt, shown
 from tests.cli.run import reveil
 
 CONFIG = """
@@ -153,3 +153,9 @@ def test_an_excerpt_is_short_and_of_one_cell(cell, told):
 
 def test_ten_values_are_shown():
     assert shown(range(12)) == ", ".join(f"'{i}'" for i in range(10)) + " and 2 more"
+
+
+def test_a_path_in_an_error_is_on_one_line():
+    told = str(FileError("cannot write here", file="out\n\x1b[2J.csv", hint="Choose another name."))
+    assert told.splitlines()[0] == "out��[2J.csv: cannot write here"
+    assert len(told.splitlines()) == 2

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 import duckdb
 
+from reveil.errors import VaultError
+from reveil.vault.anchor import Anchor
+
 SECRET = re.compile(r"zqx|88170\d\d\d", re.IGNORECASE)  # planted in every person, identifier and sensitive value
+MOST_DUMPS = 40
 _INSIDE = re.compile(r"something went wrong inside Reveil \(([^)]*)\)")
 
 
@@ -80,9 +84,9 @@ class Place:
     def look(self):
         """Take the present state as the one before."""
         self.files = digests(self.folder)
-        self.vaults = dict.fromkeys(_vaults(self.folder))
-        for path in self.vaults:
-            self.vaults[path] = (digests(path), dump(path))
+        self.anchors = anchors(self.folder)
+        self.vaults = {path: dump(path) for path in _vaults(self.folder)}
+        self.keys = {path: path.read_bytes() for path in sorted(self.folder.glob("*.vault/key"))}
 
     def changed(self, ran, temporary):
         """Check the files after a command: inputs are as they were, a refused command changed nothing, no drafts."""
@@ -106,14 +110,52 @@ class Place:
             yield Finding(f"{ran.asked[0]} leaves something in the temporary folder", f"{left}: {ran}")
         if not done:
             yield from self._vaults_kept(ran)
+        yield from self._anchors_kept(ran)
+        for path, before in self.keys.items():  # no command changes a key, whatever becomes of the rest
+            if not path.exists() or path.read_bytes() != before:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): the key is another one", str(ran))
 
     def _vaults_kept(self, ran):
-        for path, (before, known) in self.vaults.items():
-            if digests(path) != before and dump(path) != known:
+        for path, known in self.vaults.items():
+            if dump(path) != known:
                 yield Finding(f"{ran.asked[0]} (exit {ran.code}) changed the vault", str(ran))
         for path in _vaults(self.folder):
             if path not in self.vaults and (dump(path) or {}).get("releases"):
                 yield Finding(f"{ran.asked[0]} (exit {ran.code}) left a vault with a release", str(ran))
+
+    def _anchors_kept(self, ran):
+        """An anchor is there, whole, where it was or further on, and the vault contains it as it did before."""
+        after = anchors(self.folder)
+        for path, (before, held) in self.anchors.items():
+            if before is None:
+                continue
+            now, holds = after.get(path, (None, False))
+            aside = (self.folder / f"{path}.{before.series}").exists()  # of a series that was ended by --new-series
+            if now is None:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): an anchor is gone", f"{path}: {ran}")
+            elif now.series == before.series and now.entry < before.entry:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): an anchor went back", f"{path}: {ran}")
+            elif now.series != before.series and not aside:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): an anchor was lost to another series", str(ran))
+            elif held and not holds:
+                yield Finding(f"{ran.asked[0]} (exit {ran.code}): the vault does not contain its anchor", str(ran))
+
+
+def anchors(folder):
+    """Return every anchor of a folder, None for a damaged one, and whether the chain of its vault contains it."""
+    found = {}
+    for path in sorted(folder.glob("*.anchor")):
+        try:
+            anchor = Anchor.read(path)
+        except VaultError:
+            found[path.name] = None, False
+            continue
+        known = dump(path.with_suffix(".vault")) or {}
+        found[path.name] = (
+            anchor,
+            any((row[0], row[-1]) == (anchor.entry, anchor.digest) for row in known.get("chain", [])),
+        )
+    return found
 
 
 def digests(folder):
@@ -128,6 +170,22 @@ def digests(folder):
 
 def dump(vault):
     """Return all that the database of a vault says, table by table; None where it cannot be read."""
+    files = [vault / name for name in ("vault.duckdb", "vault.duckdb.wal")]
+    return _dump(vault, tuple(hashlib.sha256(path.read_bytes()).digest() for path in files if path.is_file()))
+
+
+_DUMPS = {}  # of the last databases: most commands change none, and most cases begin with a copy of the same one
+
+
+def _dump(vault, content):
+    if content not in _DUMPS:
+        if len(_DUMPS) >= MOST_DUMPS:
+            _DUMPS.pop(next(iter(_DUMPS)))
+        _DUMPS[content] = _read(vault)
+    return _DUMPS[content]
+
+
+def _read(vault):
     try:
         with closing(duckdb.connect(str(vault / "vault.duckdb"), read_only=True)) as connection:
             names = [row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
@@ -141,7 +199,13 @@ def _vaults(folder):
 
 
 def _replaceable(path, ran):
-    """Return whether a command may write over a file: releases without a vault, and JSON, of the name ``out``."""
+    """Return whether a command may write over a file: releases without a vault, and JSON, of the name ``out``.
+
+    And a damaged release by one that was told; its family looks that it is the same one.
+    """
+    if ran.asked[:1] == ["publish"] and "already release" in ran.err:  # what was told is put in place again
+        target = ran.asked[ran.asked.index("-o") + 1] if "-o" in ran.asked else ""
+        return path.split(".")[0] == target.split(".")[0]
     return path.startswith("out") and ran.asked[:1] != ["init"]
 
 

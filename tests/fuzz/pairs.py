@@ -102,6 +102,7 @@ def known_settings():
     found = [
         ("series", "name", '"x"'),
         ("series", "vault", '"x.vault"'),
+        ("series", "anchor", '"x.anchor"'),
         ("series", "seed", "3"),
         ("series", "archive", "false"),
     ]

@@ -5,6 +5,7 @@ import pytest
 from reveil import registry
 from reveil.config import load_config
 from reveil.errors import ReveilError
+from reveil.vault.anchor import Anchor
 from tests.fuzz import pairs, tables
 from tests.fuzz.__main__ import one
 from tests.fuzz.checks import Place, digests, said
@@ -131,3 +132,38 @@ def test_panics_and_exceptions_are_kept_not_raised(tmp_path, monkeypatch):
     with placed(tmp_path):
         ran = run("history", "-c", "reveil.toml")
     assert ran.escaped == "GeneratorExit"
+
+
+@pytest.mark.parametrize(
+    ("after", "cause"),
+    [
+        (Anchor("a" * 16, 2, "y", (), 0), "went back"),
+        (Anchor("b" * 16, 9, "y", (), 0), "lost to another series"),
+        ("{}", "an anchor is gone"),
+        (None, "an anchor is gone"),
+        (Anchor("a" * 16, 4, "y", (), 0), None),
+    ],
+)
+def test_an_anchor_that_is_not_kept_is_found(tmp_path, after, cause):
+    path, done = tmp_path / "ward.anchor", Ran(["publish", "s1.csv"], 0, "", "", "")
+    Anchor("a" * 16, 3, "x", (), 0).write(path)
+    with placed(tmp_path) as temporary:
+        place = Place(tmp_path)
+        path.unlink()
+        if isinstance(after, str):
+            path.write_text(after)
+        elif after is not None:
+            after.write(path)
+        found = list(place.changed(done, temporary))
+    assert len(found) == (cause is not None)
+    assert all(cause in finding.cause for finding in found)
+
+
+def test_a_key_that_was_changed_is_found(tmp_path):
+    (tmp_path / "ward.vault").mkdir()
+    (tmp_path / "ward.vault" / "key").write_text("a")
+    with placed(tmp_path) as temporary:
+        place = Place(tmp_path)
+        (tmp_path / "ward.vault" / "key").write_text("b")
+        found = list(place.changed(Ran(["history"], 0, "", "", ""), temporary))
+    assert ["key" in finding.cause for finding in found] == [True]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import reveil as rv
-from reveil.errors import PendingError, RefusedError
+from reveil.errors import FileError, PendingError, RefusedError
 from tests.series.cases import chain_is_sound, config, contents, copied, digest, private, snapshot, tables, written
 
 PRELUDE = """
@@ -130,6 +130,26 @@ def test_killed_after_it_was_confirmed_all_is_done(folder, calm):
     finished(own, calm, "already")
     own.publish(snapshot(10, 60))
     assert not list((own.vault / "releases").glob("000001*"))
+
+
+def test_what_is_left_after_it_was_confirmed_goes_even_if_nothing_new_is_published(folder, calm):
+    own = killed(folder, AFTER)
+    copies = own.vault / "releases"
+    assert list(copies.glob("000001*"))
+    with pytest.raises(FileError, match="this would replace another release"):
+        own.publish_to(folder / "r2.csv", folder / "second.csv", again=True)
+    assert contents(own.vault).keys() == contents(calm[1] / "ward.vault").keys()
+
+
+def test_killed_after_it_was_abandoned_the_copies_go_with_the_same_command(folder, monkeypatch):
+    own = killed(folder, PENDING["during the copy"])
+    with monkeypatch.context() as patched:
+        patched.setattr("reveil.series.series.remove_drafts", lambda *_, **__: None)
+        own.abandon(2)
+    assert list((own.vault / "releases").iterdir())
+    with pytest.raises(RefusedError, match="release 2 is abandoned"):
+        own.abandon(2)
+    assert not list((own.vault / "releases").iterdir())
 
 
 def test_an_abandoned_release_stays_told(folder, calm):

@@ -11,7 +11,7 @@ import click
 
 from reveil.cli import interrupts
 from reveil.cli.silence import alone_on_stderr
-from reveil.errors import ReveilError
+from reveil.errors import ReveilError, printed
 
 COMMANDS = {
     "adopt": "Take a release as told that any tool made before.",
@@ -96,7 +96,7 @@ def _run() -> int:
     except OSError as error:
         # The system's own words, about a path that somebody gave; of a table's content they know nothing.
         why = (error.strerror or "it cannot be read or written").lower()
-        click.echo(f"error: {error.filename or 'a file'}: {why}", err=True)
+        click.echo(f"error: {printed(str(error.filename or 'a file'))}: {why}", err=True)
         click.echo("  Check the path, its permissions and the free space.", err=True)
         code = 2
     except BaseException as error:

@@ -40,7 +40,7 @@ from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
 from reveil.vault.private import private
-from reveil.vault.protocol import ADOPTED, CONFIRMED, PENDING
+from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING
 from reveil.vault.requests import COLUMNS, WHERE
 
 if TYPE_CHECKING:
@@ -205,6 +205,9 @@ class Series:
             job = read_job(vault, self.schema, frame, columns, where, **self._reading())
             rows = vault.releases()
             last = rows[-1] if rows else None
+            if last is not None and last.state != PENDING and not dry_run:
+                # What somebody left who was killed right after confirming or abandoning.
+                remove_drafts(vault, keep=None if last.state == ABANDONED else last.release)
             if last is not None and last.state == PENDING:
                 not_another(vault, rows, target, last.release)
                 return self._resume(vault, last, job, target, dry_run=dry_run, done=done)
@@ -213,8 +216,6 @@ class Series:
                 release, draft = self._stored(vault, last, job)
                 if target is not None and not dry_run:
                     deliver(draft, target)
-                if not dry_run:
-                    remove_drafts(vault, keep=last.release)
                 return self._answer(release, "already")
             not_another(vault, rows, target, vault.head() + 1)
             refuse_if_behind(vault, rows, *folders)
@@ -384,6 +385,8 @@ class Series:
         """Give a pending release up. It counts as told: the file may have left the building."""
         with alone(self.vault), self._opened() as vault, repairing(vault) as self.notes:
             rows = {row.release: row.state for row in vault.releases()}
+            if rows.get(vault.head()) == ABANDONED:
+                remove_drafts(vault)  # what somebody left who was killed right after abandoning
             if rows.get(release) != PENDING:
                 raise RefusedError(
                     f"release {release} is {rows.get(release, 'not there')}, and only a pending one can be abandoned",

@@ -3,6 +3,7 @@
 Valid series take a second, damaged files a few hundredths; the weights make both of them worth their time.
 """
 
+from tests.fuzz.families.anchors import anchors
 from tests.fuzz.families.arguments import arguments
 from tests.fuzz.families.releases import manifests, releases
 from tests.fuzz.families.settings import configs, hierarchies
@@ -17,5 +18,6 @@ FAMILIES = {
     "manifest": (manifests, 12),
     "release": (releases, 12),
     "arguments": (arguments, 12),
+    "anchor": (anchors, 3),
     "valid": (valid, 6),
 }

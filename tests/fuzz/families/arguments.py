@@ -34,13 +34,13 @@ NUMBERS = [
 ]
 INPUTS = [
     "s1.csv", "s1.parquet", "s2.csv", "s3.csv", "out1.csv", "out2.parquet", "r1.csv", "r2.parquet",
-    "r1.manifest.json", "reveil.toml", "zip.csv", "ward.vault", "ward.vault/vault.duckdb", ".", "missing.csv",
-    "missing/x.csv", "-", "/dev/null", "n" * 300 + ".csv", "tmp",
+    "r1.manifest.json", "reveil.toml", "zip.csv", "ward.anchor", "ward.vault", "ward.vault/vault.duckdb", ".",
+    "missing.csv", "missing/x.csv", "-", "/dev/null", "n" * 300 + ".csv", "tmp",
 ]  # fmt: skip
 OUTPUTS = [
     "out.csv", "out.csv", "out.parquet", "out.html", "out.json", "new.toml", "out", ".", "missing/out.csv", "s1.csv",
     "s1.parquet", "s3.csv", "r1.csv", "r2.parquet", "r1.manifest.json", "reveil.toml", "zip.csv",
-    "ward.vault/out.csv", "ward.vault/key", "ward.vault/vault.duckdb", "ward.vault", "n" * 252 + ".csv",
+    "ward.anchor", "ward.vault/out.csv", "ward.vault/key", "ward.vault/vault.duckdb", "ward.vault", "n" * 252 + ".csv",
     "n" * 240 + ".csv", "n" * 300, "-", "out\n.csv", "\udcff.csv", "out.CSV", "",
 ]  # fmt: skip
 
