@@ -183,6 +183,7 @@ def test_an_old_vault_goes_on_once_it_was_told_what_is_missing(restored, publish
     assert own.check(restored / "out") == []
     known, now = tables(published / "ward.vault"), tables(own.vault)
     assert all(known[name] == now[name] for name in ("persons", "told", "signatures", "dictionary"))
+    assert own.placements(3, snapshot(0, 60)).height, "who is where is known, and archived"
     # The judge has a record of what was published here; what was adopted it takes over with the next release.
     settings = [[row for row in own["settings"] if "judged" not in row] for own in (known, now)]
     assert settings[0] == settings[1]
@@ -190,6 +191,8 @@ def test_an_old_vault_goes_on_once_it_was_told_what_is_missing(restored, publish
     assert chain_is_sound(restored / "out", "r1", "r2", "r3", "r4")
     assert [row["state"] for row in own.history()] == ["confirmed", "adopted", "adopted", "confirmed"]
     assert own.check(restored / "out") == []
+    found = own.replayed()
+    assert (found.releases, found.broken, found.missing) == (4, [], [])
 
 
 def test_a_vault_that_went_on_from_an_old_backup_is_noticed(restored):

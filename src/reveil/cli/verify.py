@@ -82,7 +82,8 @@ def _series(config_path: str, truths: tuple[str, ...], where: str | None, consol
     if found.missing:
         raise FileError(
             f"this series cannot be judged to its end: {found.missing[0]}",
-            hint="Put the file back where it was written, or into the vault's folder releases.",
+            hint="What comes before it is sound. A file that is missing is looked for where it was written, and in the "
+            "vault's folder releases.",
         )
     compared = f", {found.truths:,} compared with their snapshots" if found.truths else ""
     console.say(f"the series is sound: {found.releases:,} releases, each beside those before it{compared}")

@@ -22,7 +22,7 @@ from reveil.manifest import digest_of_bytes, manifest_path
 from reveil.membership import membership
 from reveil.respelling import with_spellings
 from reveil.series.backups import refuse_if_out_of_order
-from reveil.series.telling import Job, Telling
+from reveil.series.telling import Job, Telling, placements_of
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ def adopt(
     guarantee: Guarantee,
     settings: Mapping[str, Any],
     remade: Callable[[Guarantee], tuple[Prepared, Telling]],
+    *,
+    archive: bool,
 ) -> Adopted:
     """Find out who may be in which group, remember what they may have been told, and record the release.
 
@@ -127,7 +129,7 @@ def adopt(
     own = release.manifest.get("series_id") == vault.series_id and guarantee.remembers
     again = _remade(release, guarantee, remade) if own else None
     if again is not None:
-        return _as_it_was(vault, release, *again, settings=settings, path=path)
+        return _as_it_was(vault, release, *again, settings=settings, path=path, archive=archive)
     job, release = _in_one_spelling(job, release)
     codes = encode(job.snapshot)
     telling = Telling.of(vault, job, codes, guarantee)
@@ -180,6 +182,7 @@ def _record(
     replaces: bool,
     more: pl.Series | None = None,
     facts: Mapping[str, Any] | None = None,
+    placements: pl.DataFrame | None = None,
 ) -> None:
     manifest, digest = _manifest(path, release, telling.memory.release)
     change = telling.change(
@@ -189,7 +192,7 @@ def _record(
         told=told,
         entries=entries,
         replaces=replaces,
-        placements=None,
+        placements=placements,
         facts={
             "counterfeits": release.manifest["counterfeits"]["total"],
             "withheld": release.manifest["withheld"],
@@ -252,6 +255,7 @@ def _as_it_was(
     *,
     settings: Mapping[str, Any],
     path: Path | None,
+    archive: bool,
 ) -> Adopted:
     """Record a release of this series that came out the same once more: who is where is known, not guessed."""
     facts = {
@@ -269,6 +273,7 @@ def _as_it_was(
         entries=prepared.entries,
         replaces=prepared.replaces,
         facts=facts,
+        placements=placements_of(prepared) if archive else None,
     )
     persons = int((prepared.placement >= 0).sum())
     return Adopted(

@@ -493,7 +493,7 @@ class Series:
             def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
                 return self._prepare(vault, job, guarantee, rows)
 
-            return adopt(vault, job, release, self.guarantee, self._settings(vault), remade)
+            return adopt(vault, job, release, self.guarantee, self._settings(vault), remade, archive=self.archive)
 
     # Inside
 
