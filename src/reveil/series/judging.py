@@ -190,6 +190,8 @@ def check_written(
         taken_over = MemoryRecord()
         everybody = VaultRecord(vault, person, names)
         update = asked.judge.told_before(_Renumbered(everybody), vault.head())
+        if int(vault.setting(JUDGED) or 0):
+            asked.judge.compare(everybody, update, since=True)  # what was published here must not be lost by it
         taken_over.apply(update)
         taken_over.known = {name: own.texts(name) for name in own.sensitive()}
         record = taken_over

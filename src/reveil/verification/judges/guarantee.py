@@ -110,6 +110,6 @@ class GuaranteeJudge:
         return ()
 
     @classmethod
-    def compare(cls, record: Record, told: Update) -> None:  # noqa: ARG003
-        """Refuse books in which something else was told than the judge recorded."""
+    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:  # noqa: ARG003
+        """Refuse books in which something else was told than the judge recorded; ``since``: by adopted ones, more."""
         return

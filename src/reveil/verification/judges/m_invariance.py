@@ -52,6 +52,14 @@ class MInvariance(Signatures):
         return (Entry(LAST, now, now.select("who")),)
 
     @classmethod
+    def keeping(cls, shown: Shown, books: Books) -> pl.DataFrame:
+        """Return who was in the last release with the value they have now: all others count as new."""
+        last = books.last().filter("present")
+        before = last.select("who", value=pl.Series(marks_of(last["value"])))
+        now = pl.DataFrame({"who": shown.who[shown.real], "value": shown.row_marks(shown.one_column)})
+        return now.join(before, on=["who", "value"], how="semi").select("who")
+
+    @classmethod
     def told_before(cls, books: Books, number: int) -> Update:
         """Return the signatures that the vault says people had last, with their values, of those who are there."""
         pairs, _ = sets_in(books)
@@ -70,8 +78,10 @@ class MInvariance(Signatures):
         return (Entry(LAST, rows.unique()),)
 
     @classmethod
-    def compare(cls, record: Record, told: Update) -> None:
-        """Refuse books that know another last signature of somebody than was published."""
+    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
+        """Refuse books that know another last signature than was published; an adopted one takes its place."""
+        if since:
+            return
         keys = ["who", "high", "low"]
         own = record.rows(LAST)
         there = own.filter(pl.col("release") == own["release"].max())

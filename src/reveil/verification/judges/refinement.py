@@ -142,16 +142,21 @@ class Refinement(GuaranteeJudge):
         return tuple(found)
 
     @classmethod
-    def compare(cls, record: Record, told: Update) -> None:
-        """Refuse books in which people who were told apart are in one cell, or people of one cell in two."""
+    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
+        """Refuse books in which people who were told apart are in one cell, or people of one cell in two.
+
+        Releases that were adopted ``since`` may have told people of one cell apart.
+        """
         own, theirs = record.rows(CELL), told[0].rows
         both = own.join(theirs, on="who", how="left", suffix="_told")
         lost = both["cell_told"].null_count()
         if lost:
             raise forgotten(f"{lost:,} persons were told apart by a release that it does not remember")
         pairs = both.select("cell", "cell_told").unique()
-        if pairs["cell"].is_duplicated().any() or pairs["cell_told"].is_duplicated().any():
+        if pairs["cell_told"].is_duplicated().any() or (not since and pairs["cell"].is_duplicated().any()):
             raise forgotten("other sets of people were told apart than it remembers")
+        if since:
+            return
         sizes = pairs.join(record.rows(SIZES, "cell", pairs["cell"].to_numpy()), on="cell")
         sizes = sizes.join(told[1].rows, left_on="cell_told", right_on="cell", how="left", suffix="_told")
         if not (sizes["size"] == sizes["size_told"]).fill_null(False).all():

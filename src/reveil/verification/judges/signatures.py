@@ -38,26 +38,31 @@ class Signatures(GuaranteeJudge):
         return MUniqueness.read({"m": told.get("m", 0)})
 
     @classmethod
+    def keeping(cls, shown: Shown, books: Books) -> pl.DataFrame:  # noqa: ARG003
+        """Return ``who`` has to keep a signature that they were told."""
+        return pl.DataFrame({"who": shown.who[shown.real]})
+
+    @classmethod
     def check_adopted(cls, shown: Shown, books: Books) -> None:
-        """Refuse groups in which somebody is beside others who has to be alone with a value of it."""
+        """Refuse groups of a signature that somebody keeps beside others, and has to keep alone."""
         texts = books.codes(books.first_sensitive())
         alone = books.rows(_ALONE).join(texts, left_on="value", right_on="code", how="left")
         spoiled = books.rows(_SPOILED).join(texts, left_on="value", right_on="code", how="left")
         if not alone.height and not spoiled.height:
             return
+        pairs, members = sets_in(books)
         values = pl.DataFrame({"who": alone["who"], "value": marks_of(alone["text"])})
+        apart = pairs.join(members, on="set").join(values, on=["who", "value"], how="semi").select("who", "set")
         if spoiled.height:
-            # Whoever was told a set that adopted releases crossed has to be alone with every value of it.
+            # A set that adopted releases crossed is kept alone by whoever was told it.
             numbers, place = np.unique(spoiled["signature"].to_numpy(), return_inverse=True)
             crossed = set_marks(place, marks_of(spoiled["text"]), len(numbers))
-            pairs, members = sets_in(books)
-            pairs = pairs.filter(pl.Series(np.isin(pairs["set"].to_numpy(), crossed)))
-            values = pl.concat([values, pairs.join(members, on="set").select("who", "value")])
-        group, mark, _ = shown.members
-        people = pl.DataFrame({"who": shown.who[shown.real], "group": shown.group.astype(np.int64)})
-        crowded = people.filter(pl.len().over("group") > 1)
-        shows = pl.DataFrame({"group": group, "value": mark}).cast(pl.Int64)
-        met = crowded.join(values, on="who").join(shows, on=["group", "value"], how="semi")
+            apart = pl.concat([apart, pairs.filter(pl.Series(np.isin(pairs["set"].to_numpy(), crossed)))])
+        people = pl.DataFrame({"who": shown.who[shown.real], "set": sets_of(shown)[shown.group]})
+        crowded = people.filter(pl.Series(shown.group).is_duplicated()).join(
+            cls.keeping(shown, books), on="who", how="semi"
+        )
+        met = crowded.join(apart, on=["who", "set"], how="semi")
         if met.height:
             raise unsafe(f"{met['who'].n_unique():,} persons would share a group that they have to be alone in")
 

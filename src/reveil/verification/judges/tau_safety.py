@@ -94,12 +94,13 @@ class TauSafety(Signatures):
         )
 
     @classmethod
-    def compare(cls, record: Record, told: Update) -> None:
+    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
         """Refuse books that know other signatures of somebody than were published."""
         own, theirs = record.rows(SETS), told[0].rows
         keys = ["who", "high", "low"]
         lost, more = own.join(theirs, on=keys, how="anti"), theirs.join(own, on=keys, how="anti")
-        more = more.join(own, on="who", how="semi")  # of whom nothing is recorded, nothing can be said
+        # Of whom nothing is recorded, nothing can be said, nor of releases that were adopted since.
+        more = more.clear() if since else more.join(own, on="who", how="semi")
         if lost.height or more.height:
             many = pl.concat([lost["who"], more["who"]]).n_unique()
             raise forgotten(f"{many:,} persons were told other signatures than it remembers")

@@ -133,7 +133,7 @@ class Worlds(GuaranteeJudge):
         )
 
     @classmethod
-    def compare(cls, record: Record, told: Update) -> None:
+    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:  # noqa: ARG003
         """Refuse books in which somebody's worlds are others: the same people must hold each other's values."""
         own, theirs = record.rows(PEOPLE), told[0].rows
         both = own.join(theirs, on="who", how="left", suffix="_told")
