@@ -145,7 +145,8 @@ def test_one_release_leaves_exactly_what_lies_on_a_perfect_matching(case):
     assert left.sizes.tolist() == [len(beliefs.share(p, 0)) for p in present[0]]
 
 
-@quick
+# A limit that holds with 99 % is exceeded now and then: these are the same examples each time.
+@settings(quick, derandomize=True)
 @given(published(distinct=True), st.sampled_from(sorted(RULES)))
 def test_drawn_worlds_have_sound_limits(case, rule):
     with pytest.MonkeyPatch.context() as patch:
