@@ -66,7 +66,7 @@ def compare(persons: int, number: int, strategy: Strategy) -> tuple[list[float],
             schema = rv.Schema(person="pid", quasi=quasi_of(frame), sensitive="disease")
             series = rv.Series.open(Path(folder) / "vault", schema, GlobalGuarantee(L, strategy), seed=0)
             started = time.perf_counter()
-            published.append(series.publish_to(Path(folder) / "out.csv", frame).release)
+            published.append(series.publish_to(Path(folder) / f"{len(times)}.csv", frame).release)
             times.append(time.perf_counter() - started)
             snapshots.append(frame)
         rows = series.history()

@@ -107,7 +107,7 @@ def curve(
             clock = Clock()
             with clock.on((refinement, "read"), (making, "decide"), (refinement, "entries_of")):
                 started = time.perf_counter()
-                release = series.publish_to(Path(folder) / "out.csv", frame).release
+                release = series.publish_to(Path(folder) / f"{number}.csv", frame).release
                 taken = time.perf_counter() - started
             manifest, found = release.manifest, rv.measure(frame, release, schema)
             fakes = manifest["counterfeits"]["total"]

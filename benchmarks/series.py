@@ -60,7 +60,7 @@ def times(persons: int, releases: int, guarantee: rv.TauSafety) -> list[float]:
         series = rv.Series.open(Path(folder) / "vault", schema, guarantee, seed=0)
         for frame in months(pool, persons, releases):
             started = time.perf_counter()
-            series.publish_to(Path(folder) / "out.csv", frame)
+            series.publish_to(Path(folder) / f"{len(found)}.csv", frame)
             found.append(time.perf_counter() - started)
     return found
 

@@ -70,7 +70,7 @@ def releases(frame: pl.DataFrame, guarantee: PossibleWorlds, many: int = len(SET
         for own in SETS[:many]:
             columns = [*(quasi[a - 1] for a in own), sensitive]
             started = time.perf_counter()
-            release = series.publish_to(Path(folder) / "out.csv", people, columns).release
+            release = series.publish_to(Path(folder) / f"{len(found)}.csv", people, columns).release
             taken = time.perf_counter() - started
             part = rv.Schema(person="pid", quasi=columns[:-1], sensitive=sensitive)
             measured: Any = rv.measure(people.select("pid", *columns), release, part)

@@ -85,7 +85,7 @@ def publish(own: Data, setting: Setting, queries: int, unit: float) -> list[Line
         for number, frame in enumerate(own.snapshots, start=1):
             started = time.perf_counter()
             try:
-                release = series.publish_to(Path(folder) / "out.csv", frame).release
+                release = series.publish_to(Path(folder) / f"{number}.csv", frame).release
             except InfeasibleError:
                 progress(f"{setting.bounded}, l = {setting.l}, {setting.label}: refused at round {number}")
                 break

@@ -174,7 +174,7 @@ def publish(table: pl.DataFrame, sizes: Sizes, course: Course, method: str, m: i
         series = rv.Series.open(Path(folder) / "vault", schema, guarantee, seed=0)
         for number, frame in enumerate(snapshots(table, course), start=1):
             started = time.perf_counter()
-            release = series.publish_to(Path(folder) / "out.csv", frame).release
+            release = series.publish_to(Path(folder) / f"{number}.csv", frame).release
             taken = time.perf_counter() - started
             floor = best_of(partial(frame.sort, quasi), 3)
             line: Line = {"release": number, "floors": taken / floor, "seconds": taken, "records": frame.height}

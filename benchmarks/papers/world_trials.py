@@ -96,7 +96,7 @@ def published(frame: pl.DataFrame, guarantee: PossibleWorlds, steps: list[Step])
             present = people.head(step.people).select("pid", *known, sensitive)
             series = rv.Series.open(Path(folder) / "vault", schema, guarantee, seed=0)
             started = time.process_time()
-            release = series.publish_to(Path(folder) / "out.csv", present, columns).release
+            release = series.publish_to(Path(folder) / f"{len(found)}.csv", present, columns).release
             taken = time.process_time() - started
             part = rv.Schema(person="pid", quasi=columns[:-1], sensitive=sensitive)
             measured: Any = rv.measure(present.select("pid", *columns), release, part)
