@@ -79,10 +79,13 @@ def publish(own: Data, setting: Setting, queries: int, unit: float) -> list[Line
         harmless=() if setting.bounded == "all" else own.common,
         population=own.listed if setting.bounded.endswith("list") else None,
     )
+    frames = own.snapshots
+    if guarantee.population is not None:  # everybody who is published has to be on the list
+        frames = [frame.join(own.listed, on="pid", how="semi", maintain_order="left") for frame in frames]
     lines: list[Line] = []
     with tempfile.TemporaryDirectory() as folder:
         series = rv.Series.open(Path(folder) / "vault", schema, guarantee, seed=0)
-        for number, frame in enumerate(own.snapshots, start=1):
+        for number, frame in enumerate(frames, start=1):
             started = time.perf_counter()
             try:
                 release = series.publish_to(Path(folder) / f"{number}.csv", frame).release
