@@ -93,6 +93,35 @@ def random_groups(people: dict[str, tuple[int, str]], rng: random.Random) -> lis
     return [(*box, own) for box, own in boxes.items()]
 
 
+def groups_of(own: PlainSeries, prepared, frame: pl.DataFrame) -> list[Group]:
+    """Return who is in which group of a release of this series, and its values."""
+    groups, values = prepared.release.group_values()
+    placed = own.placed(prepared, frame["pid"].to_list())
+    return [
+        Group(
+            tuple(who for who, (_, group) in placed.items() if group == number),
+            tuple(values["s"].filter(pl.Series(groups == number))),
+        )
+        for number in sorted(set(groups.tolist()))
+    ]
+
+
+def own_first(seed: int, values: str, guarantee, *, returns: bool) -> tuple[list[Group], Told] | None:
+    """Publish a table, adopt a release of the next one, and go on; None if one of the first two is refused."""
+    case = random_case(seed, values, changes=False, returns=returns)
+    if len(case.frames) < 3:
+        return None
+    people = {person: (x, value) for person, x, value in case.frames[1].iter_rows()}
+    second = Case(case.frames[1:], random_groups(people, random.Random(seed)), None)  # noqa: S311 -- for tests
+    own = PlainSeries(SCHEMA, guarantee, seed)
+    try:
+        first = groups_of(own, own.publish(case.frames[0]), case.frames[0])
+        own.adopt(second.first, second.release())
+    except rv.ReveilError:
+        return None
+    return first, Told.published(own, second)
+
+
 @dataclass(frozen=True)
 class Told:
     """What everybody can see after a case was published: the adopted groups, and who is in which later group."""
@@ -108,24 +137,18 @@ class Told:
         if before is not None:
             own.adopt(before.first, before.release())
         own.adopt(case.first, case.release())
+        return cls.published(own, case)
+
+    @classmethod
+    def published(cls, own: PlainSeries, case: Case) -> Told:
+        """Publish the tables that follow the adopted release."""
         told = cls(case)
         for t, frame in enumerate(case.frames[1:], 1):
             try:
                 prepared = own.publish(frame)
             except rv.ReveilError:
                 continue
-            release = prepared.release
-            groups, values = release.group_values()
-            placed = own.placed(prepared, frame["pid"].to_list())
-            told.later.append(
-                [
-                    Group(
-                        tuple(who for who, (_, group) in placed.items() if group == number),
-                        tuple(values["s"].filter(pl.Series(groups == number))),
-                    )
-                    for number in sorted(set(groups.tolist()))
-                ]
-            )
+            told.later.append(groups_of(own, prepared, frame))
             told.times.append(t)
         return told
 

@@ -80,6 +80,46 @@ def test_never_without_dirty_records(tmp_path):
         own.publish(TWO_BOXES.filter(pl.col("pid") != "q1"))
 
 
+def mixed(four: str):
+    """Publish p0 to p3, adopt a group of three of them and of p4 and p5 who are new."""
+    first = table(*zip(("p0", "p1", "p2", "p3"), (1,) * 4, four, strict=True))
+    second = pl.concat([first.filter(pl.col("pid") != "p2"), table(("p4", 1, "c"), ("p5", 1, "c"))])
+    return first, second, published((1, 1, "".join(sorted(second["s"]))))
+
+
+@pytest.mark.parametrize("diversity", ["distinct", "frequency"])
+def test_a_group_of_a_part_of_a_cell_and_of_newcomers_closes_all_of_them(tmp_path, diversity):
+    """Of e, b, c, b and then b, b, c, c, e, publishing p0, p1, p3 with e, b, b would tell that p2 has c."""
+    first, second, release = mixed("ebcb")
+    own = opened(tmp_path, rv.Refinement(k=2, l=2, diversity=diversity, slack=1, dirty="never"))
+    own.publish(first)
+    assert own.adopt(second, release).held_back == 6
+    for frame in (first, second, first.filter(pl.col("pid") != "p2"), second.filter(pl.col("pid") > "p3")):
+        with pytest.raises(rv.InfeasibleError, match="nobody can be published"):
+            own.publish(frame)
+
+
+def test_a_piece_whose_values_were_told_goes_on(tmp_path):
+    """A group of three of a cell shows their values, and so those of the other two: nothing is tied any more."""
+    frame = table(("p0", 1, "a"), ("p1", 1, "b"), ("p2", 1, "c"), ("p3", 1, "a"), ("p4", 1, "b"))
+    own = opened(tmp_path, rv.Refinement(k=2, l=2, slack=1))
+    own.publish(frame)
+    part = frame.head(3)
+    assert own.adopt(part, published((1, 1, "abc"))).held_back == 0
+    assert own.publish(frame).manifest["groups"] == 2
+
+
+def test_whoever_has_which_value_the_same_people_are_closed(tmp_path):
+    found = set()
+    for n, four in enumerate(("ebcb", "bbce", "becb")):
+        first, second, release = mixed(four)
+        own = rv.Series.open(tmp_path / f"v{n}", SCHEMA, rv.Refinement(k=2, l=2, slack=1), seed=1)
+        own.publish(first)
+        told = own.adopt(second, release)
+        found.add((told.held_back, told.unsafe_groups, told.merged))
+    assert found == {(6, 0, 0)}
+
+
 def test_why_the_cell_is_not_cut():
     """Publish q1 and q2 alone, and p has c in two worlds of three."""
     hits = worlds = Fraction(0)

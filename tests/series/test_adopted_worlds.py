@@ -16,7 +16,7 @@ import pytest
 
 import reveil as rv
 from reveil.testing import Group, enumerate_worlds
-from tests.series.adopted import Case, Told, random_case, random_groups
+from tests.series.adopted import Case, Told, own_first, random_case, random_groups
 
 FAST = range(20)
 
@@ -105,6 +105,46 @@ def two_adopted(seed: int) -> None:
                     assert max(found.share(person, t).values()) <= bound, (told, person, t)
 
 
+def own_release_first(seed: int, values: str, guarantee, *, returns: bool = True, diversity: str = "frequency") -> None:
+    """A release of this series, one of another tool, and more of this series: no more is told than by the first two."""
+    made = own_first(seed, values, guarantee, returns=returns)
+    if made is None:
+        return
+    first, told = made
+    if not told.later:
+        return
+    for members in told.memberships():
+        releases = [first, *told.series(members)]
+        alone, found = (enumerate_worlds(own, unchanged(own)) for own in (releases[:2], releases))
+        for t, groups in enumerate(releases if found.worlds else []):
+            for person in (person for group in groups for person in group.members):
+                times = [at for at in (0, 1) if any(person in group.members for group in releases[at])]
+                before, after = [alone.share(person, at) for at in times], found.share(person, t)
+                if diversity == "distinct":
+                    assert len(after) >= min([2, *map(len, before)]), (told, person, t)
+                else:
+                    bound = max([Fraction(1, 2), *(max(own.values()) for own in before)])
+                    assert max(after.values()) <= bound, (told, person, t)
+
+
+def refinement_after_own(seed: int) -> None:
+    diversity = ("distinct", "frequency")[seed % 2]
+    guarantee = rv.Refinement(k=2, l=2, diversity=diversity, slack=1, dirty=("allow", "never")[seed % 3 == 0])
+    own_release_first(seed, "abcdef"[: 3 + seed % 4], guarantee, diversity=diversity)
+
+
+def tau_after_own(seed: int) -> None:
+    own_release_first(seed, "abcdef", rv.TauSafety(2, domain=tuple("abcdefghij")))
+
+
+def m_invariance_after_own(seed: int) -> None:
+    own_release_first(seed, "abcdef"[: 4 + seed % 3], rv.MInvariance(2), returns=False)
+
+
+def global_after_own(seed: int) -> None:
+    own_release_first(seed, "abcdef", rv.GlobalGuarantee(2, rv.ConstantRatio(releases=3)))
+
+
 def unchanged(releases: list[list[Group]]) -> dict[str, dict[int, bool]]:
     known: dict[str, dict[int, bool]] = {}
     for t, groups in enumerate(releases):
@@ -120,6 +160,12 @@ CHECKS = {
     "refinement": refinement,
     "two adopted": two_adopted,
 }
+OWN_FIRST = {
+    "tau-safety": tau_after_own,
+    "m-invariance": m_invariance_after_own,
+    "global": global_after_own,
+    "refinement": refinement_after_own,
+}
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
@@ -133,4 +179,18 @@ def test_every_promise_holds_whoever_was_left_out(check):
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 def test_every_promise_holds_in_two_thousand_series(check, hundred):
     for seed in range(100 * hundred, 100 * hundred + 100):
+        check(seed)
+
+
+@pytest.mark.parametrize("check", OWN_FIRST.values(), ids=OWN_FIRST)
+def test_every_promise_holds_after_a_release_of_its_own(check):
+    for seed in range(18):  # refinement: 12 and 16 were broken while parts of cut cells were published
+        check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fifty", range(10))
+@pytest.mark.parametrize("check", OWN_FIRST.values(), ids=OWN_FIRST)
+def test_every_promise_holds_after_its_own_in_five_hundred_series(check, fifty):
+    for seed in range(50 * fifty, 50 * fifty + 50):
         check(seed)

@@ -20,6 +20,9 @@ publish 1 and 2 with a, b, and each of the two has c in two worlds of three.)
 Why a cell of which somebody may have been left out is closed: a class of all of them would show the value of who was
 left out by difference, and who is likely to be that one has it with more than any group's share. Whether that can be
 borne depends on the value, and so may not decide.
+
+A group may hold pieces of several cells and people who are new, and shows the values of all of them together. Of which
+pieces that tells the values, and what becomes of the others, is in :mod:`reveil.refining.known`.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from reveil.models.base import ValueModel
 from reveil.models.t_closeness import TCloseness
 from reveil.refining.entries import Cut, Pieces
 from reveil.refining.judging import Judge
+from reveil.refining.known import told_apart
 from reveil.refining.ledgers import CLOSED, SEALED, WHOLE
 from reveil.snapshot import canonical_text
 from reveil.statistics import GroupStats, Histogram, Reference
@@ -101,18 +105,24 @@ def fitted(reading: Reading, model: Model, members: Membership, shown: dict[str,
     all_of_it = sizes == np.append(past.sizes, -1)[cell]
     state = np.where(merged[of_piece], WHOLE, np.where(all_of_it, before, 0))
     ends = closed[of_piece] | invalid[of_piece] | bad | (before == CLOSED) | ((before == WHOLE) & ~all_of_it)
-    state[ends | (merged & apart)[of_piece]] = CLOSED
     # Who was not in it is a piece, too.
     left = np.zeros(len(label), np.bool_)
     left[there] = True
     touched = past.count(left) > 0
     remain = past.sizes - past.count(left)
-    ended = touched & (past.sealed == WHOLE) & (remain > 0)
+    full = ~closed & (
+        np.bincount(members.component, members.rows, len(closed)) == np.bincount(label[there], minlength=len(closed))
+    )
+    known, rest_known = np.ones(n, np.bool_), np.ones(past.n_cells, np.bool_)
+    if any(isinstance(part, ValueModel) for part in model.parts):
+        known, rest_known = told_apart(past, cell, of_piece, full, left, remain)
+    state[ends | ~known | (merged & apart)[of_piece]] = CLOSED
+    ended = touched & ((past.sealed == WHOLE) | ~rest_known) & (remain > 0)
     torn = touched & ~Judge(model, past, tables=reading.tables).without(left)
     rest = int(remain[torn | ended].sum())
     unsafe = ~valid
     broken = np.zeros(len(closed), np.bool_)
-    broken[of_piece[bad]] = True
+    broken[of_piece[bad & known]] = True  # of the others nobody may learn whether they are
     unsafe |= (broken & ~merged & ~closed)[members.component]
     stays = (state == WHOLE) & merged[of_piece]
     return Fitted(
