@@ -280,3 +280,20 @@ def test_a_file_is_adopted_once_and_rows_of_others_are_counted(tmp_path):
     assert any("2 published rows fit nobody" in sentence for sentence in found.sentences())
     with pytest.raises(rv.RefusedError, match="release 1 of the series already"):
         own.adopt(frame.head(6), tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize(
+    "guarantee", [rv.PossibleWorlds(l=2), rv.TauSafety(m=2)], ids=["a guarantee that cannot adopt", "a wrong table"]
+)
+def test_a_refused_adoption_leaves_no_vault_behind(tmp_path, guarantee):
+    own = series(tmp_path, guarantee, SCHEMA)
+    right = isinstance(guarantee, rv.PossibleWorlds)
+    for _ in range(2):
+        with pytest.raises((RefusedError, DataError)):
+            own.adopt(S1 if right else S1.with_columns(age=pl.lit(99)), R1)
+        assert list(tmp_path.iterdir()) == []
+    if not right:
+        own.adopt(S1, R1)
+        with pytest.raises(DataError):
+            own.adopt(S1.with_columns(age=pl.lit(99)), R1)
+        assert len(own.history()) == 1, "a vault that was there stays"

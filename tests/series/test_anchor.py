@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import polars as pl
 import pytest
 
 import reveil as rv
@@ -178,6 +179,81 @@ def test_an_erasure_is_not_undone_by_a_restore(folder, published):
     own.forget(7)
     assert "agree again" in own.notes[-1]
     own.publish(snapshot(8, 60))
+
+
+def late_and_erased(folder, published):
+    """Restore a vault of before person 45 came; they were published since, erased, and are in no table any more."""
+    rv.Series.load(folder / "reveil.toml").forget(45)
+    table = folder / "s2.csv"
+    pl.read_csv(table).filter(pl.col("pid") != 45).write_csv(table)
+    return restored(folder, published), table
+
+
+def test_an_erasure_of_somebody_the_backup_never_knew_can_be_repeated(folder, published):
+    own, table = late_and_erased(folder, published)
+    own.adopt(table, folder / "out" / "r2.csv")
+    assert "knows of 1 erasure that this vault does not know yet" in own.notes[-1]
+    done = command("forget", "45", "-c", folder / "reveil.toml")
+    assert done.returncode == 0
+    assert "there is nothing to forget" in done.stderr, "the same words as ever"
+    assert "agree again" in done.stderr
+    known = acts(own.vault)
+    assert known[-2:] == ["forgotten", "joined"]
+    assert anchor(folder)["erasures"] == 1
+    assert not own.forget(45)
+    assert not own.forget(777)
+    assert acts(own.vault) == known, "not more than are missing"
+    own.publish(snapshot(0, 45))
+
+
+def test_an_erasure_of_nobody_does_not_count_while_a_release_is_missing(folder, published):
+    """That release could bring the person in: erasures are repeated when everything is adopted."""
+    own, table = late_and_erased(folder, published)
+    before = acts(own.vault)
+    assert not own.forget(45)
+    assert "release 2 and 1 erasure that this vault does not know yet" in own.notes[-1]
+    assert acts(own.vault) == before
+    own.adopt(table, folder / "out" / "r2.csv")
+    with pytest.raises(RefusedError, match="knows of 1 erasure"):
+        own.publish(snapshot(0, 45))
+    assert not own.forget(45)
+    own.publish(snapshot(0, 45))
+
+
+def test_two_missing_erasures_need_two(folder, published):
+    own = rv.Series.load(folder / "reveil.toml")
+    own.forget(7)
+    own.forget(8)
+    own = restored(folder, published, after=2)
+    assert not own.forget(777)
+    assert "knows of 1 erasure that" in own.notes[-1]
+    assert own.forget(7)
+    assert acts(own.vault)[-3:] == ["forgotten", "forgotten", "joined"]
+    assert anchor(folder)["erasures"] == 2
+
+
+def elsewhere(last, k):
+    return rv.anonymize(snapshot(0, last), SCHEMA, rv.KAnonymity(k) & rv.DistinctDiversity(2), seed=1)
+
+
+@pytest.mark.parametrize("kind", ["frame", "release", "twice"])
+def test_an_old_vault_is_refused_after_adopting_what_never_was_a_file(tmp_path, kind):
+    own = series(tmp_path)
+    first, second = elsewhere(40, 8), elsewhere(40 if kind == "twice" else 50, 8)
+    if kind != "release":
+        first, second = first.text, second.text
+    own.adopt(snapshot(0, 40), first)
+    old = shutil.copytree(own.vault, tmp_path / "old.vault")
+    own.adopt(snapshot(0, 40 if kind == "twice" else 50), second)
+    shutil.rmtree(own.vault)
+    shutil.move(old, own.vault)
+    with pytest.raises(RefusedError, match="the anchor knows of release 2"):
+        own.publish(snapshot(*NEXT))
+    if kind == "frame":
+        second = second.select(reversed(second.columns)).sample(fraction=1.0, shuffle=True, seed=1)
+    own.adopt(snapshot(0, 40 if kind == "twice" else 50), second)
+    assert "agree again" in own.notes[-1], "known again in whatever order"
+    assert own.publish(snapshot(*NEXT)).manifest["release"] == 3
 
 
 def test_a_lost_confirmation_is_no_reason_to_refuse(folder, published):

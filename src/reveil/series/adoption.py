@@ -22,6 +22,7 @@ from reveil.manifest import digest_of_bytes, manifest_path
 from reveil.membership import membership
 from reveil.respelling import with_spellings
 from reveil.series.backups import refuse_if_out_of_order
+from reveil.series.lasting import digest_of_snapshot
 from reveil.series.telling import Job, Telling, placements_of
 from reveil.vault.protocol import ADOPTED
 
@@ -125,6 +126,7 @@ def adopt(
     types = {name: job.snapshot.frame.schema[name] for name in schema.sensitive}
     release = read_release(source, schema, types=types)
     refuse_if_out_of_order(vault, release.manifest)
+    release = _with_digest(release)
     path = Path(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
     own = release.manifest.get("series_id") == vault.series_id and guarantee.remembers
     again = _remade(release, guarantee, remade) if own else None
@@ -205,6 +207,19 @@ def _record(
         more=more,
     )
     vault.prepare(change)
+
+
+def _with_digest(release: Release) -> Release:
+    """Give a release that never was a file a digest of what it says: by it the anchor of the vault knows it again.
+
+    The order of rows and columns makes no difference. It is no digest of a file, and is not written like one.
+    """
+    if release.manifest.get("digest") is not None:
+        return release
+    tables = [release.text] if release.batch is None else [release.text, release.batch]
+    digests = [digest_of_snapshot(table.sort(names), names) for table in tables if (names := sorted(table.columns))]
+    content = digest_of_bytes("\n".join(digests).encode())
+    return replace(release, manifest={**release.manifest, "digest": f"content-{content}"})
 
 
 def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:

@@ -96,6 +96,17 @@ def repairing(vault: DuckDBVault) -> Iterator[list[str]]:
     notes.append(AGREES.format(vault.anchor))
 
 
+@contextmanager
+def taken_away_if_refused(vault: DuckDBVault) -> Iterator[None]:
+    """Leave no vault behind that was made for a release which then was not taken."""
+    try:
+        yield
+    except BaseException:
+        if not vault.head():
+            vault.discard()
+        raise
+
+
 def may_begin(anchor: Path | None, name: str | None, columns: Iterable[str], *folders: Path | None) -> None:
     """Refuse to begin a series that was begun before: by the anchor of its vault, or beside releases of its name."""
     refuse_if_begun_before(name, columns, *folders)

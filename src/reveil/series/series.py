@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from reveil.schema import Role
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, check_roles, described, roles_ever, same_making
 from reveil.series.alone import alone
-from reveil.series.anchorage import lacking, may_begin, may_publish, repairing
+from reveil.series.anchorage import lacking, may_begin, may_publish, repairing, taken_away_if_refused
 from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
 from reveil.series.column_types import as_begun, check_declared
@@ -480,7 +480,13 @@ class Series:
         groups cannot be kept.
         """
         files_of(frame, release)
-        with alone(self.vault), self._opened(create=True) as vault, repairing(vault) as self.notes:
+        with ExitStack() as open_:
+            open_.enter_context(alone(self.vault))
+            made = not self.vault.exists()
+            vault = open_.enter_context(self._opened(create=True))
+            if made:
+                open_.enter_context(taken_away_if_refused(vault))
+            self.notes = open_.enter_context(repairing(vault))
             rows = vault.releases()
             if not rows:
                 self.notes.append(NEW_VAULT)

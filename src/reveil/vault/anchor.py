@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,11 @@ class Standing:
         return bool(self.missing or self.erasures)
 
     @property
+    def lacks_erasures_only(self) -> bool:
+        """Whether erasures are missing, and no release that could bring somebody in who was erased."""
+        return bool(self.erasures and not self.missing)
+
+    @property
     def joins(self) -> bool:
         """Whether the vault knows all that the anchor does, by another way."""
         return self.anchor is not None and not self.contained and not self.behind
@@ -112,11 +118,21 @@ def compare(anchor: Anchor | None, series: str, digest: str | None, releases: li
     foreign = anchor.series != series
     if not foreign and digest == anchor.digest:
         return Standing(anchor, contained=True)
-    known = set(releases)
-    missing = tuple(number for number, mark in enumerate(anchor.releases, start=1) if mark not in known)
+    missing = _missing(anchor.releases, releases)
     # Persons who were erased from a lost vault are not in a new one, unless a snapshot brings them back.
     lost = 0 if foreign else max(anchor.erasures - erasures, 0)
     return Standing(anchor, contained=False, missing=missing, erasures=lost, foreign=foreign)
+
+
+def _missing(wanted: tuple[str, ...], known: list[str]) -> tuple[int, ...]:
+    """Return the numbers of the releases that are not known: one that was told twice has to be known twice."""
+    left, missing = Counter(known), []
+    for number, mark in enumerate(wanted, start=1):
+        if left[mark]:
+            left[mark] -= 1
+        else:
+            missing.append(number)
+    return tuple(missing)
 
 
 def _check(content: dict[str, Any]) -> str:

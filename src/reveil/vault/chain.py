@@ -73,7 +73,7 @@ def check(connection: Connection, key: Key) -> None:
 def mark_of(row: ReleaseRow) -> str:
     """Return a digest by which a release is known again, in whatever format it was published or adopted."""
     if row.manifest is None or row.manifest_digest is None:  # another tool's, without a manifest of its own
-        return _short(f"{row.digest}")
+        return _short(f"{row.digest}")  # of its files, or of its content where there are none
     told = {name: value for name, value in json.loads(row.manifest).items() if name not in _CHANGING}
     return _short(json.dumps(told, sort_keys=True))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 import threading
 import weakref
 from contextlib import contextmanager, suppress
@@ -322,17 +323,22 @@ class DuckDBVault(Anchored):
 
         False if nobody has this pseudonym, or a tombstone is all that is left already. ``revised`` are settings of the
         caller's that hold values: each by name, with what it becomes when some of the values are gone.
+
+        A vault that lacks nothing but erasures that its anchor knows of counts this one even if there is nothing to
+        erase: the person may have come and gone after the backup. It never counts more of these than are missing.
         """
         with _DOOR:
             if self._others():
                 raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=self.folder)
             with self._transaction() as connection:
                 found = delete_person(connection, int(high), int(low), tombstone=tombstone, revised=revised or {})
-                if found:
+                counts = found or self.standing().lacks_erasures_only
+                if counts:
                     chain.append(connection, self.key, chain.FORGOTTEN, self.head())
             if found:
                 with private(self.folder), translated(self.folder):
                     self._rewrite()
+            if counts:
                 self._settle()
         return found
 
@@ -340,6 +346,18 @@ class DuckDBVault(Anchored):
         rewrite(self._con, self.folder / DATABASE)
         self._connection = None
         self._connection = _connect(self.folder)
+
+    def discard(self) -> None:
+        """Take a vault away in which nothing was told, and close it. Where another thread has it open, it stays."""
+        with _DOOR:
+            if self.head():
+                raise ValueError("this vault knows what was told")
+            if not self._others():
+                with private(self.folder), translated(self.folder):
+                    self._con.execute("CHECKPOINT")  # closing has nothing left to write
+                # While it is open, no other process gets in; one that begins a vault here afterwards keeps its folder.
+                shutil.rmtree(self.folder, ignore_errors=True)
+            self.close()
 
     def close(self) -> None:
         """Let others in. Closing twice is allowed."""
