@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -15,8 +16,9 @@ import reveil as rv
 from reveil.alike import alike, fold_distinct, fold_text, folded, one_spelling, spelled_as
 from reveil.config import load_config
 from reveil.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
+from reveil.notation import SUPPRESSED_VALUE
 from reveil.publishing import publish_file, verify_file
-from reveil.respelling import check_spellings
+from reveil.respelling import check_spellings, folded_values, with_spellings
 from reveil.snapshot import read_snapshot
 from reveil.vault import DuckDBVault
 from tests.cli.run import reveil
@@ -54,6 +56,65 @@ def test_a_column_is_folded_as_its_cells_are(cells):
 def test_what_looks_alike(one, other):
     assert fold_text(one) == fold_text(other)
     assert alike([one, other]) == 1
+
+
+@pytest.mark.parametrize(
+    "shows_nothing",
+    [
+        *("\x00", "\x01", "\x08", "\x0e", "\x1b", "\x7f", "\x80", "\x9f", "\u00ad", "\u115f", "\u1160", "\u2800"),
+        *("\u3164", "\ufe0f", "\uffa0", "\ufff9", "\ufffa", "\ufffb", "\U00013430", "\U0001d159", "\U000e0041"),
+    ],
+)
+def test_what_shows_nothing_tells_nothing_apart(shows_nothing):
+    texts = ["flu", f"flu{shows_nothing}", f"{shows_nothing}Flu"]
+    assert alike(texts) == 2
+    assert folded(pl.Series(texts)).to_list() == ["flu"] * 3
+    with pytest.raises(InfeasibleError):
+        rv.anonymize(_table(*texts), SCHEMA, rv.DistinctDiversity(2))
+    assert one_spelling(pl.Series([shows_nothing])).to_list() == [None]
+
+
+@pytest.mark.parametrize("space", ["\t", "\n", "\x0b", "\r", "\x1c", "\x1f", "\x85", "\u2800"])
+def test_what_shows_a_gap_is_white_space(space):
+    texts = pl.Series([f"flu{space}b{space}", f"é{space}b"])
+    assert fold_distinct(texts).to_list() == [fold_text(text) for text in texts] == ["flu b", "é b"]
+    assert one_spelling(texts).to_list() == ["flu b", "é b"]
+
+
+def _marked(**more):
+    return rv.Schema(person="pid", quasi="age", sensitive="diagnosis", null_values=("NA",), **more)
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv"])
+def test_what_looks_like_a_missing_mark_is_one(tmp_path, kind):
+    source = frame = _table("NA", "NA ", "na", "ＮＡ", "n\u00ada", None)
+    if kind == "csv":
+        source = tmp_path / "t.csv"
+        frame.write_csv(source)
+    for more in ({}, {"orders": {"diagnosis": ["na", "flu"]}}):
+        assert read_snapshot(source, _marked(**more)).frame["diagnosis"].to_list() == [None] * 6
+    with pytest.raises(InfeasibleError):
+        rv.Series.open(tmp_path / "v", _marked(), rv.Static(k=2, l=2, diversity="distinct"), seed=1).publish(source)
+    exact = read_snapshot(source, _marked(compare={"diagnosis": "exact"})).frame["diagnosis"]
+    assert exact.to_list()[:3] == [None, "NA ", "na"]
+
+
+def test_a_release_with_look_alikes_of_a_missing_mark_is_judged_as_if_they_were_missing(tmp_path):
+    frame = _table("NA", "na", "NA ", "flu", ages=(1, 1, 9, 9))
+    told = rv.anonymize(frame, _marked(compare={"diagnosis": "exact"}), rv.KAnonymity(2), seed=1)
+    found = rv.audit(told, _marked(), truth=frame)
+    assert found.summary["certain"] == found.summary["certain_and_right"] == 2
+
+
+def test_the_mark_of_a_suppressed_cell_is_not_a_star():
+    release = rv.anonymize(_table("*", "*", "flu", "flu"), SCHEMA, rv.KAnonymity(2), seed=1)
+    hidden = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(SUPPRESSED_VALUE)).otherwise(pl.lit("*"))
+    release = replace(release, values=release.values.with_columns(diagnosis=hidden))
+    check_spellings(release, SCHEMA)
+    for texts in ((), ("*",), ("＊",)):
+        cells = with_spellings(release, {"diagnosis": texts}, ("*",) if not texts else ()).values["diagnosis"]
+        assert cells.to_list() == [SUPPRESSED_VALUE, *[(texts or (None,))[0]] * 3]
+    assert folded_values(release.values["diagnosis"]).to_list() == release.values["diagnosis"].to_list()
 
 
 def test_the_most_frequent_spelling_is_taken_and_of_equally_frequent_ones_the_smallest():

@@ -20,12 +20,17 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What Unicode calls default ignorable: it shows nothing, so it tells no two texts apart.
+# What shows nothing tells no two texts apart: controls that are no white space, what Unicode calls default ignorable,
+# marks of annotations, controls of hieroglyphs, and a note without a head. Fillers are among the ignorable ones.
+_CONTROLS = r"\x00-\x08\x0e-\x1b\x7f"
 _INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    f"[{_CONTROLS}\x80-\x84\x86-\x9f"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_SPACE = r"[\s\x1c-\x1f]+"  # what str.split takes for white space
+_BLANK = "\u2800"  # a cell of braille without a dot: a gap like a space, but no white space to Unicode
+_SPACE = rf"[\s\x1c-\x1f{_BLANK}]+"  # what str.split takes for white space, and that
 
 
 def fold_text(text: str) -> str:
@@ -35,7 +40,8 @@ def fold_text(text: str) -> str:
     ('flu type b', True)
     """
     while True:  # a case fold can leave what NFKC changes again, and NFKC a space at the end
-        found = " ".join(_INVISIBLE.sub("", unicodedata.normalize("NFKC", text).casefold()).split())
+        plain = unicodedata.normalize("NFKC", text).casefold().replace(_BLANK, " ")
+        found = " ".join(_INVISIBLE.sub("", plain).split())
         if found == text:
             return found
         text = found
@@ -44,7 +50,8 @@ def fold_text(text: str) -> str:
 def fold_distinct(texts: pl.Series) -> pl.Series:
     """Fold texts that are all different, or nearly: each is folded by itself; null stays null."""
     simple = (texts.str.len_bytes() == texts.str.len_chars()).fill_null(value=True)
-    found = texts.str.to_lowercase().str.replace_all(_SPACE, " ").str.strip_chars(" ")
+    shown = texts.str.to_lowercase().str.replace_all(f"[{_CONTROLS}]", "")
+    found = shown.str.replace_all(_SPACE, " ").str.strip_chars(" ")
     if simple.all():
         return found
     others = pl.Series([fold_text(text) for text in texts.filter(~simple)], dtype=pl.String)
@@ -57,10 +64,11 @@ def folded(cells: pl.Series) -> pl.Series:
     return _replaced(cells, distinct, fold_distinct(distinct))
 
 
-def one_spelling(cells: pl.Series, known: Iterable[str] = ()) -> pl.Series:
+def one_spelling(cells: pl.Series, known: Iterable[str] = (), missing: Iterable[str] = ()) -> pl.Series:
     """Write each value of a column of text in one way: as ``known`` does, the first of which wins, or as most do.
 
-    A blank text is a missing value, as it is in a file, unless it is known as a value.
+    A blank text is a missing value, as it is in a file, unless it is known as a value. So is what looks like a mark for
+    ``missing`` cells, known or not: else those who have none could be told apart, and pass for diverse.
     """
     distinct = cells.drop_nulls().unique()
     table = pl.DataFrame({"text": distinct, "fold": fold_distinct(distinct)})
@@ -80,7 +88,10 @@ def one_spelling(cells: pl.Series, known: Iterable[str] = ()) -> pl.Series:
     else:
         table = table.with_columns(most=pl.col("tidy"))
     blank = pl.when(pl.col("fold") != "").then(pl.col("most"))
-    table = table.with_columns(spelling=pl.coalesce("spelling", blank))
+    marks = fold_distinct(pl.Series(list(missing), dtype=pl.String)).implode()
+    table = table.with_columns(
+        spelling=pl.when(~pl.col("fold").is_in(marks)).then(pl.coalesce("spelling", blank)),
+    )
     return _replaced(cells, table["text"], table["spelling"])
 
 

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.alike import folded
 from reveil.errors import DataError, ExpressionError, InputError
 from reveil.expressions.binding import Bound, Field, Missing, bind, described
 from reveil.expressions.blocks import Pieces, block_outcomes, children_of
@@ -41,7 +40,7 @@ from reveil.groups import groups_of
 from reveil.nesting import Nesting, nesting_of, wide_type
 from reveil.notation import SUPPRESSED_VALUE, Form, split_label
 from reveil.release import Release, classes_of, dtype_named
-from reveil.respelling import folds
+from reveil.respelling import folded_values, folds
 from reveil.schema import Role, Schema
 from reveil.snapshot import canonical_text
 
@@ -331,7 +330,7 @@ class Counter:
                 return Line(values, values, values.is_null().to_numpy())
             suppressed = self._described[name]["role"] == Role.SENSITIVE.value
             texts = canonical_text(values)
-            return points_of(folded(texts) if field.folds else texts, suppressed=suppressed)
+            return points_of(folded_values(texts) if field.folds else texts, suppressed=suppressed)
         cells = self.release.cells[name].distinct
         if form is Form.INTERVAL:
             return Line(cells.struct.field("lo"), cells.struct.field("hi"), cells.struct.field("null").to_numpy())

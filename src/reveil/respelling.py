@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reveil.alike import alike, one_spelling
+from reveil.alike import alike, folded, one_spelling
 from reveil.errors import VerificationError
 from reveil.notation import SUPPRESSED_VALUE
 from reveil.schema import FOLDED, Schema
@@ -36,15 +36,25 @@ def respelled(release: Release, snapshot: Snapshot) -> Release:
         if _folds(schema[name], snapshot.frame):
             own = _texts(snapshot.frame[name])
             known[name] = (*(schema[name].labels or ()), *schema[name].spellings, *own)
-    return with_spellings(release, known)
+    return with_spellings(release, known, schema.null_values)
 
 
-def with_spellings(release: Release, known: Mapping[str, Iterable[str]]) -> Release:
-    """Return a release with the texts of some columns as they are known; a suppressed value stays one."""
+def with_spellings(release: Release, known: Mapping[str, Iterable[str]], missing: Iterable[str] = ()) -> Release:
+    """Return a release with the texts of some columns as they are known; a suppressed value stays one.
+
+    What looks like a mark for ``missing`` cells is one, as it is in a snapshot.
+    """
+    marks = tuple(missing)
+
+    def respelt(cells: pl.Series, texts: Iterable[str]) -> pl.Series:
+        hidden = (cells == SUPPRESSED_VALUE).fill_null(value=False)
+        if not hidden.any():
+            return one_spelling(cells, texts, marks)
+        return one_spelling(cells.set(hidden, None), texts, marks).set(hidden, SUPPRESSED_VALUE)
 
     def written(frame: pl.DataFrame) -> pl.DataFrame:
         return frame.with_columns(
-            one_spelling(frame[name], (SUPPRESSED_VALUE, *texts)).alias(name)
+            respelt(frame[name], texts).alias(name)
             for name, texts in known.items()
             if frame.schema.get(name) == pl.String
         )
@@ -57,13 +67,24 @@ def check_spellings(release: Release, schema: Schema) -> None:
     """Refuse a release that shows a value in two spellings: they tell apart who has the same."""
     _, values = release.group_values()
     for name in values.columns:
-        if name in schema.sensitive and _folds(schema[name], values) and (many := alike(_texts(values[name]))):
+        if name in schema.sensitive and _folds(schema[name], values) and (many := alike(_texts(shown(values[name])))):
             raise VerificationError(
                 f"column {name!r} shows {many:,} spellings of values that it shows in another one, too",
                 column=name,
                 hint='Values that look alike are one value. If it was published with compare = "exact", say so in the '
                 "config.",
             )
+
+
+def shown(values: pl.Series) -> pl.Series:
+    """Return a column of texts of a release without its suppressed cells: their mark is no text, and looks like one."""
+    return values.filter((values != SUPPRESSED_VALUE).fill_null(value=True))
+
+
+def folded_values(values: pl.Series) -> pl.Series:
+    """Fold a column of texts of a release; the mark of suppressed cells stays what it is."""
+    hidden = (values == SUPPRESSED_VALUE).fill_null(value=False)
+    return folded(values).set(hidden, SUPPRESSED_VALUE) if hidden.any() else folded(values)
 
 
 def folds(manifest: Mapping[str, Any], name: str) -> bool:

@@ -104,6 +104,33 @@ def test_a_value_that_was_never_published_goes(tmp_path):
     assert in_bytes(own.vault, since) == []
 
 
+@pytest.mark.parametrize("tombstone", [False, True])
+@pytest.mark.parametrize("name", ["static", "m-invariance", "tau-safety", "refinement", "global"])
+def test_an_erasure_changes_no_spelling_that_was_published(tmp_path, name, tombstone):
+    """``Gout`` that becomes ``gout`` would say that its holder was erased."""
+    guarantee, method, needed = GUARANTEES[name]
+    own = series(tmp_path, guarantee, method=method)
+    spelt = "What Only P0 Has"
+    first = own.publish(snapshot(0, 40, p0=spelt))
+    assert spelt in first.values["disease"].to_list()
+    own.forget(0, tombstone=tombstone or needed)
+    later = own.publish(pl.concat([snapshot(1, 40), snapshot(100, 140, p100=spelt.lower())]))
+    told = [text for text in later.values["disease"].to_list() if text is not None and text.lower() == spelt.lower()]
+    assert set(told) == {spelt}
+
+
+def test_a_value_that_a_static_release_left_out_goes(tmp_path):
+    schema = rv.Schema(person="pid", quasi="age", sensitive="s")
+    own = rv.Series.open(tmp_path / "v", schema, rv.Static(k=2, suppress=0.2))
+    rare = "what only the one who was left out has"
+    ages = [1, 1, 2, 2, 3, 3, 4, 4, 900]
+    published = own.publish(pl.DataFrame({"pid": range(9), "age": ages, "s": [*"abababab", rare]}))
+    assert rare not in published.values["s"].to_list()
+    assert in_bytes(own.vault, rare) == [rare]
+    assert own.forget(8)
+    assert in_bytes(own.vault, rare) == []
+
+
 def test_a_tombstone_of_a_cohort_has_no_value(tmp_path):
     """Of who shared a group with a permanent value, the group is kept; it rests for good, whatever anybody has."""
     guarantee = rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=3), permanent=("gout",))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reveil.alike import one_spelling, spelled_as
-from reveil.respelling import with_spellings
+from reveil.respelling import shown, with_spellings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,11 @@ def in_one_spelling(releases: Sequence[Release], people: People, schema: Schema)
             continue
         told = [release.group_values()[1] for release in releases]
         frames = [*told, *(values for values in people.values if values is not None)]
-        texts = [one_spelling(frame[name]) for frame in frames if frame.schema.get(name) == pl.String]
+        texts = [
+            one_spelling(shown(frame[name]), missing=schema.null_values)
+            for frame in frames
+            if frame.schema.get(name) == pl.String
+        ]
         distinct = pl.concat([own.drop_nulls().unique().sort().alias("text") for own in texts]) if texts else ()
         known[name] = [*(schema[name].labels or ()), *distinct]
     values = tuple(
@@ -40,4 +44,4 @@ def in_one_spelling(releases: Sequence[Release], people: People, schema: Schema)
         )
         for own in people.values
     )
-    return [with_spellings(release, known) for release in releases], replace(people, values=values)
+    return [with_spellings(release, known, schema.null_values) for release in releases], replace(people, values=values)

@@ -43,7 +43,7 @@ from reveil.models.base import exact_number, plain_number
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
 from reveil.notation import SUPPRESSED_VALUE
-from reveil.respelling import folds
+from reveil.respelling import folded_values, folds
 from reveil.snapshot import canonical_text
 from reveil.statistics import GroupStats, Histogram
 from reveil.vault.protocol import Entries
@@ -398,7 +398,7 @@ class GlobalGuarantee(Guarantee):
         hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy() & (self.when_exhausted == "suppress")
         permanent = pl.Series(self.permanent, dtype=pl.String)
         if folds(release.manifest, values.columns[0]):
-            texts, permanent = folded(texts), folded(permanent)
+            texts, permanent = folded_values(texts), folded(permanent)
         lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
         return int((hidden | np.isin(groups, lasting)).sum())
 

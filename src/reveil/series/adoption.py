@@ -20,7 +20,7 @@ from reveil.guarantees.base import Adoption
 from reveil.linking import place
 from reveil.manifest import digest_of_bytes, manifest_path
 from reveil.membership import membership
-from reveil.respelling import with_spellings
+from reveil.respelling import shown, with_spellings
 from reveil.series.backups import refuse_if_out_of_order
 from reveil.series.lasting import digest_of_snapshot
 from reveil.series.telling import Job, Telling, placements_of
@@ -203,6 +203,7 @@ def _record(
         },
         settings=settings,
         path=path,
+        published=release,
         manifest_digest=digest,
         more=more,
     )
@@ -228,7 +229,7 @@ def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:
     _, values = release.group_values()
     for name in schema.sensitive:
         if schema[name].folds and job.snapshot.frame.schema[name] == values.schema.get(name) == pl.String:
-            told = one_spelling(values[name]).drop_nulls().unique().sort()
+            told = one_spelling(shown(values[name]), missing=schema.null_values).drop_nulls().unique().sort()
             known[name] = (*(schema[name].labels or ()), *schema[name].spellings, *told)
 
     def written(snapshot: Snapshot) -> Snapshot:
@@ -236,7 +237,8 @@ def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:
         return replace(snapshot, frame=snapshot.frame.with_columns(columns))
 
     whole = None if job.whole is None else written(job.whole)
-    return replace(job, snapshot=written(job.snapshot), whole=whole), with_spellings(release, known)
+    adopted = with_spellings(release, known, schema.null_values)
+    return replace(job, snapshot=written(job.snapshot), whole=whole), adopted
 
 
 def _strangers(release: Release, placed: int) -> int:

@@ -10,6 +10,7 @@ import polars as pl
 from reveil.alike import alike
 from reveil.errors import DataError
 from reveil.release import dtype_name, dtype_named
+from reveil.respelling import shown
 from reveil.schema import EXACT, Role, Schema, looks_alike
 from reveil.snapshot import Snapshot, type_of
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from reveil.vault import Vault
 
-SPELLINGS = "spellings"  # the setting that keeps them where no person is followed
+SPELLINGS = "spellings"  # the setting that keeps them without a person
 
 
 def with_known_types(schema: Schema, known: Mapping[str, str]) -> Schema:
@@ -79,12 +80,12 @@ def with_known_spellings(schema: Schema, vault: Vault, declared: Iterable[str] =
     return Schema.of(columns, schema.null_values)
 
 
-def spellings_of(snapshot: Snapshot, known: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return the spellings to keep where the vault has no dictionary: those kept before, and those of a snapshot."""
+def spellings_of(schema: Schema, values: pl.DataFrame, known: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the spellings to keep beside the dictionary: those kept before, and those of a table or a release."""
     found = {name: list(texts) for name, texts in known.items()}
-    for name in snapshot.schema.sensitive:
-        if snapshot.schema[name].folds and snapshot.frame.schema[name] == pl.String:
-            texts = snapshot.frame[name].drop_nulls().unique().sort().to_list()
+    for name in schema.sensitive:
+        if schema[name].folds and values.schema.get(name) == pl.String:
+            texts = shown(values[name].unique()).drop_nulls().sort().to_list()
             found[name] = list(dict.fromkeys([*found.get(name, ()), *texts]))
     return found
 

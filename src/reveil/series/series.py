@@ -291,6 +291,7 @@ class Series:
                 **({} if prepared.layout is None else {LAYOUT: prepared.layout}),
                 JUDGED: number,
             },
+            published=release,
             path=target,
         )
         stage("remembering")

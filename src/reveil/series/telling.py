@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from reveil.codes import Codes
     from reveil.guarantees.base import Guarantee, Prepared
+    from reveil.release import Release
     from reveil.snapshot import Snapshot
     from reveil.statistics import BoolArray, CodeArray, IntArray
     from reveil.vault import Recall, ReleaseRow, Vault
@@ -130,6 +131,7 @@ class Telling:
         facts: Mapping[str, Any],
         settings: Mapping[str, Any],
         path: Path | None,
+        published: Release,
         manifest_digest: str | None = None,
         more: pl.Series | None = None,
     ) -> Change:
@@ -171,16 +173,24 @@ class Telling:
             settings={
                 **settings,
                 "declared": self.lasting.declared.tolist(),
-                **({KIND: self.job.persons} if follows else self._spellings(vault)),
+                **({KIND: self.job.persons} if follows else {}),
+                **self._spellings(vault, published if follows else None),
             },
             placements=placements,
             signed=sensitive if told is not None or entries else None,
         )
 
-    def _spellings(self, vault: Vault) -> dict[str, Any]:
-        """Return the spellings to keep where no person, and so no value, is followed."""
-        kept = spellings_of(self.remembered, vault.setting(SPELLINGS) or {})
-        return {SPELLINGS: kept} if kept else {}
+    def _spellings(self, vault: Vault, published: Release | None) -> dict[str, Any]:
+        """Return the spellings to keep without a person: of what is published, or where none is followed of all.
+
+        The dictionary loses a value with the last person who had it. Written in another way afterwards, it would tell
+        that its holder was erased. Of a value that was never published nothing is kept.
+        """
+        schema = self.remembered.schema
+        frame = self.remembered.frame if published is None else published.group_values()[1]
+        before = vault.setting(SPELLINGS) or {}
+        kept = spellings_of(schema, frame, before)
+        return {SPELLINGS: kept} if kept != before else {}
 
     def _stale(self) -> BoolArray:
         """Return whose stored record is not what it is now, or lacks a column that is new."""

@@ -111,7 +111,7 @@ def _settle(
         # Two spellings of one text would pass for two values, and a group of one value for a diverse one.
         series = canonical_text(series)
         if column.folds:
-            series = one_spelling(series, (*(column.labels or ()), *column.spellings))
+            series = one_spelling(series, (*(column.labels or ()), *column.spellings), null_values)
     check_finite(series, column, place)
     check_bins(series, column, place)
     check_covered(series, column, place)
