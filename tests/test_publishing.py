@@ -373,6 +373,7 @@ def test_what_is_no_model_or_method_is_refused():
         ("age", [{"lo": 1, "hi": 2}, {"lo": 3, "hi": 4}]),
         ("age", [{"lo": "x", "hi": "y", "null": False}] * 2),
         ("school", [1.5, 2.5]),  # a set is a list
+        ("school", [[1], [2]]),
         ("school", [{"a": 1}, {"a": 2}]),
         ("s", [{"a": "x"}, {"a": "y"}]),  # a value is one
         ("s", [["x"], ["y"]]),

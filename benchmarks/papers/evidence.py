@@ -22,6 +22,7 @@ HEAD = """# Evidence
 
 What the sources measured, measured again, and what the methods cost here. `python -m benchmarks.papers.evidence` writes
 this page from the files in [evidence](evidence), which the programs under `benchmarks` write; a test compares the two.
+The runs of the fuzzer are noted in one of them by hand.
 
 Numbers about quality and privacy are of the same kind on every machine. Times are not: they are given as *floors*, so
 many times what polars needs to sort (or to read, sort and write) the same table at that moment, on two cores that had

@@ -244,3 +244,13 @@ def test_garbage_is_named_with_file_and_line(tmp_path):
 def test_an_empty_table_is_a_release_of_nobody():
     release = read_release(pl.DataFrame(schema={"age": pl.String, "zip": pl.String, "disease": pl.String}), SCHEMA)
     assert (release.manifest["rows"], release.manifest["groups"]) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["age", "disease", "group"])
+@pytest.mark.parametrize("kind", [pl.Date, pl.Datetime("ms")])
+def test_dates_that_no_calendar_has_are_refused_in_any_column(tmp_path, name, kind):
+    far = pl.Series(name, [2**31 - 1, 2**31 - 2] if kind == pl.Date else [2**63 - 1, 2**63 - 2]).cast(kind)
+    frame = pl.DataFrame({"age": ["20", "30"], "zip": ["44100", "44101"], "disease": ["flu", "cold"], "group": [0, 1]})
+    frame.with_columns(far).write_parquet(tmp_path / "out.parquet")
+    with pytest.raises(rv.DataError, match=f"column '{name}' has dates or times that no calendar has"):
+        read_release(tmp_path / "out.parquet", SCHEMA)

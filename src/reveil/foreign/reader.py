@@ -28,7 +28,7 @@ from reveil.snapshot.csv_file import check_path, read_csv
 from reveil.snapshot.frames import from_native
 from reveil.snapshot.parquet_file import read_parquet
 from reveil.snapshot.place import Place
-from reveil.snapshot.types import nan_to_null, read_as
+from reveil.snapshot.types import nan_to_null, outside_the_calendar, read_as
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,6 +141,14 @@ class _Reading:
     def release(self, first: Table, second: Table | None, digest: str | None) -> Release:
         roles = {column.name: column.role for column in self.schema.columns}
         self._check_roles(first, second, roles)
+        for table in (first, *(() if second is None else (second,))):
+            for name in table.frame.columns:
+                if outside_the_calendar(table.frame[name]) is not None:
+                    raise table.place.error(
+                        f"column {name!r} has dates or times that no calendar has",
+                        column=name,
+                        hint="Write the table again with the values as they are meant.",
+                    )
         beside = [name for name in KNOWN if name not in roles]
         if LEVEL in beside and LEVEL in first.frame.columns:
             # Read as boxes that overlap, a nested table would seem to tell less than it does.
@@ -192,7 +200,7 @@ class _Reading:
             )
         if second is None:
             return
-        for table in (first, second):
+        for table in (first, *(() if second is None else (second,))):
             if GROUP not in table.frame.columns or GROUP in roles:
                 raise table.place.error(
                     f"this table of a pair has no column {GROUP!r}",
