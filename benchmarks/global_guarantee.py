@@ -59,7 +59,8 @@ def floor(frame: pl.DataFrame) -> float:
 
 def compare(persons: int, number: int, strategy: Strategy) -> tuple[list[float], bool]:
     """Publish a series; print what it is like beside plain groups; return the times, and whether the bound held."""
-    times, published, snapshots = [], [], []
+    times: list[float] = []
+    published, snapshots = [], []
     print(f"  {strategy!r}, {persons:,} persons: release, seconds, average and largest group, resting")
     with tempfile.TemporaryDirectory() as folder:
         for frame in releases(persons, number):

@@ -55,7 +55,7 @@ def times(persons: int, releases: int, guarantee: rv.TauSafety) -> list[float]:
     """Return the time of each release."""
     pool = coded(persons + persons * releases // 8)
     schema = rv.Schema(person="pid", quasi=quasi_of(pool), sensitive="disease")
-    found = []
+    found: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         series = rv.Series.open(Path(folder) / "vault", schema, guarantee, seed=0)
         for frame in months(pool, persons, releases):

@@ -64,7 +64,7 @@ def releases(frame: pl.DataFrame, guarantee: PossibleWorlds, many: int = len(SET
     *quasi, sensitive = frame.columns
     schema = rv.Schema(person="pid", quasi=quasi, sensitive=sensitive)
     people = frame.with_row_index("pid")
-    found = []
+    found: list[tuple[float, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         series = rv.Series.open(Path(folder) / "vault", schema, guarantee, seed=0)
         for own in SETS[:many]:
