@@ -385,8 +385,8 @@ def people_who_are_not_on_the_list_dilute_a_group(patch, tmp_path):
     right = global_release.with_absent
     everybody = pl.concat([FRAME, people(300, 1000, 9)]).drop("ill")
 
-    def wrong(snapshot, population, published):
-        return right(snapshot, everybody, published)
+    def wrong(snapshot, population, *given):
+        return right(snapshot, everybody, *given)
 
     patch.setattr(global_release, "with_absent", wrong)
     listed = FRAME.drop("ill")

@@ -6,7 +6,7 @@ import pickle
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reveil.errors import VaultError
@@ -21,6 +21,7 @@ def _no_key_from_outside(monkeypatch):
     monkeypatch.delenv("REVEIL_KEY", raising=False)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=150), max_size=20))
 def test_pseudonyms_are_the_first_half_of_hmac(persons):
     high, low = Key(SECRET).pseudonyms(pl.Series(persons, dtype=pl.String))
