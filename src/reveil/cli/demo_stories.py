@@ -153,7 +153,8 @@ def _published(
     from reveil.publishing import publish_file
 
     raw, out = folder / "raw" / f"{month:02}.csv", folder / name / f"{file}.csv"
-    return publish_file(config, raw, out, columns=columns).release
+    # Several series about the same people lie side by side here, which only a demonstration does.
+    return publish_file(config, raw, out, columns=columns, new_series=not config.vault_path.exists()).release
 
 
 @contextmanager
