@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, floor, in_fresh_process, peak_above, quasi_of, show
+
+if TYPE_CHECKING:
+    from reveil.grouping.bang.protocol import Index
 
 ROWS = 1_000_000
 MORE = 10_000  # inserted at once
@@ -32,7 +36,7 @@ def memory(rows: int) -> int:
     return peak_above(lambda: rv.BangA().fit(frame, schema))
 
 
-def inserting(index: rv.BangIndex, times: int = 8) -> float:
+def inserting(index: Index, times: int = 8) -> float:
     """Return the shortest of a few insertions of other records."""
     best = float("inf")
     frame = coded(ROWS + times * MORE, 3)

@@ -19,11 +19,13 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
-from reveil import charts, hospital, registry
-from reveil.codes import encode
+from reveil.core import registry
+from reveil.models.encoding import encode
+from reveil.models.statistics import Histogram
 from reveil.models.t_closeness import earth_movers_distance
-from reveil.snapshot import read_snapshot
-from reveil.statistics import Histogram
+from reveil.reporting import charts
+from reveil.tables.snapshot import read_snapshot
+from reveil.testing import hospital
 
 if TYPE_CHECKING:
     from reveil.models.base import Model

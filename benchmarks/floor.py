@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveil import hospital
+from reveil.testing import hospital
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ import polars as pl
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, quasi_of, show
-from reveil.budgets.strategies import ConstantRatio, Geometric, Strategy
-from reveil.guarantees.global_guarantee import GlobalGuarantee
+from reveil.guarantees.lifetime.global_guarantee import GlobalGuarantee
+from reveil.guarantees.lifetime.strategies import ConstantRatio, Geometric, Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

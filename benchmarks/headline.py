@@ -50,8 +50,8 @@ def anonymize(rows: int, columns: int) -> tuple[pl.DataFrame, Callable[[], objec
 
 def publish(rows: int, columns: int) -> tuple[pl.DataFrame, Callable[[], object]]:
     """One table by the command's own way: Parquet in, Parquet out, verified from its bytes."""
-    from reveil.config import load_config
-    from reveil.publishing import publish_file
+    from reveil.series.config import load_config
+    from reveil.series.publishing import publish_file
 
     frame = coded(rows, columns)
     folder = _folder()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, floor, quasi_of, show
-from reveil.queries import Counter
+from reveil.analysis.queries import Counter
 
 ROWS = 1_000_000
 WINDOW = "q1 in [30, 60] and q3 in [5, 20]"

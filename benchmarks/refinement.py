@@ -20,8 +20,7 @@ import polars as pl
 
 import reveil as rv
 from benchmarks.floor import show
-from reveil.guarantees import refinement
-from reveil.refining import making
+from reveil.guarantees.refinement import making, refinement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

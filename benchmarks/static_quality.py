@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import reveil as rv
 from benchmarks.floor import coded
 from benchmarks.worlds import TABLES, real
-from reveil import charts, registry
+from reveil.core import registry
+from reveil.reporting import charts
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
-from reveil import publishing
+from reveil.series import publishing
 from reveil.series import series as series_module
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import polars as pl
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, show
-from reveil.errors import InfeasibleError
-from reveil.guarantees.possible_worlds import PossibleWorlds
+from reveil.core.errors import InfeasibleError
+from reveil.guarantees.worlds.possible_worlds import PossibleWorlds
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = [(2, 6, 7), (4, 5, 6, 7), (3, 5), (1,), (1, 2, 6, 7), (1, 2, 3, 4), (2, 3, 5), (2, 5, 6), (4,), (2, 3)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import reveil
-from reveil import registry
+from reveil.core import registry
 
 PAGE = Path(__file__).with_name("reference.md")
 HEAD = """# Reference

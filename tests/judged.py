@@ -12,7 +12,7 @@ from reveil.verification.shown import Shown
 
 if TYPE_CHECKING:
     from reveil.guarantees.base import Prepared
-    from reveil.snapshot import Snapshot
+    from reveil.tables.snapshot import Snapshot
     from reveil.verification.record import Update
 
 

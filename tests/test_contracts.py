@@ -2,7 +2,7 @@
 
 import pytest
 
-from reveil import registry
+from reveil.core import registry
 from reveil.testing import check_grouper, check_model
 
 MODELS = [example for cls in registry.everything("models").values() for example in cls.examples()]

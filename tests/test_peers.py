@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil import hospital, registry
+from reveil.core import registry
+from reveil.testing import hospital
 
 ROOT = Path(__file__).parent.parent
 PEOPLE = rv.Schema(quasi=["age", "zip"], sensitive="disease")

@@ -12,11 +12,11 @@ from benchmarks.peers.checking import Attribute, Published, check
 from benchmarks.peers.job import Job
 from benchmarks.peers.tools import ANONYPY, FREE, Run, after_first, rival
 
-from reveil.measures.base import Subject
-from reveil.measures.certainty import Certainty
-from reveil.measures.discernibility import Discernibility
-from reveil.release import Release
-from reveil.snapshot import read_snapshot
+from reveil.analysis.measures.base import Subject
+from reveil.analysis.measures.certainty import Certainty
+from reveil.analysis.measures.discernibility import Discernibility
+from reveil.releases.release import Release
+from reveil.tables.snapshot import read_snapshot
 
 RAW = pl.DataFrame(
     {

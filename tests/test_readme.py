@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reveil.cli import COMMANDS
-from reveil.config import load_config
+from reveil.series.config import load_config
 from tests.cli.run import reveil
 
 ROOT = Path(__file__).parent.parent

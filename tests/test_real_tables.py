@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.snapshot import read_snapshot
+from reveil.tables.snapshot import read_snapshot
 from reveil.verification import verify
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"

@@ -11,18 +11,18 @@ import polars as pl
 import reveil as rv
 from benchmarks.floor import coded, least_work, quasi_of
 from benchmarks.papers.common import SHARED, progress
-from reveil.bang.index import Filed
-from reveil.codes import encode
-from reveil.dice import generator
-from reveil.measures.base import Subject
-from reveil.measures.query_error import cell_shares, estimates, in_blocks
-from reveil.snapshot import read_snapshot
-from reveil.statistics import Partition
-from reveil.workload import Windows, true_counts, windows
+from reveil.analysis.measures.base import Subject
+from reveil.analysis.measures.query_error import cell_shares, estimates, in_blocks
+from reveil.analysis.workload import Windows, true_counts, windows
+from reveil.core.randomness import generator
+from reveil.grouping.bang.index import Filed
+from reveil.models.encoding import encode
+from reveil.models.statistics import Partition
+from reveil.tables.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from reveil.codes import Attribute, Codes
     from reveil.models.base import Model
+    from reveil.models.encoding import Attribute, Codes
 
 ADULT = ["age", "education-num", "hours-per-week"]
 Line = dict[str, Any]

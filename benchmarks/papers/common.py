@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil import charts
+from reveil.reporting import charts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -51,7 +51,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines over common places, as :func:`reveil.charts.lines` draws them."""
+    """Lines over common places, as :func:`reveil.reporting.charts.lines` draws them."""
 
     title: str
     x: list[float]

@@ -21,9 +21,9 @@ import reveil as rv
 from benchmarks.global_guarantee import floor
 from benchmarks.papers.common import Cell, Experiment, Finding, Plot, Table, main, progress, short
 from benchmarks.papers.global_series import ROUNDS, SENSITIVE, Data, data
-from reveil.budgets.strategies import ConstantRatio, Geometric, Strategy
-from reveil.errors import InfeasibleError
-from reveil.guarantees.global_guarantee import GlobalGuarantee
+from reveil.core.errors import InfeasibleError
+from reveil.guarantees.lifetime.global_guarantee import GlobalGuarantee
+from reveil.guarantees.lifetime.strategies import ConstantRatio, Geometric, Strategy
 
 EVEN = 1.25  # a number that changes by no more than this factor is taken as the same
 Line = dict[str, float]

@@ -11,10 +11,10 @@ import polars as pl
 import reveil as rv
 from benchmarks.closeness_quality import HEART_COUNTS, asked, measured, methods, tables
 from benchmarks.papers.common import progress
-from reveil import hospital
-from reveil.codes import encode
-from reveil.dice import generator
-from reveil.snapshot import read_snapshot
+from reveil.core.randomness import generator
+from reveil.models.encoding import encode
+from reveil.tables.snapshot import read_snapshot
+from reveil.testing import hospital
 
 if TYPE_CHECKING:
     from collections.abc import Callable

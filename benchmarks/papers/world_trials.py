@@ -14,7 +14,7 @@ import reveil as rv
 from benchmarks.floor import least_work
 from benchmarks.papers.common import progress
 from benchmarks.worlds import SETS
-from reveil.guarantees.possible_worlds import PossibleWorlds
+from reveil.guarantees.worlds.possible_worlds import PossibleWorlds
 
 Columns = tuple[int, ...]
 FEW: list[Columns] = [SETS[0], SETS[3], SETS[5], SETS[9]]  # where much varies: one to four columns

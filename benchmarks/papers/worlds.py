@@ -16,7 +16,7 @@ from benchmarks.floor import coded
 from benchmarks.papers.common import Cell, Experiment, Finding, Plot, Table, main, short
 from benchmarks.papers.world_trials import ADULT, FAST, FEW, Lost, Sizes, both, dynamics, floor, published, still
 from benchmarks.worlds import SETS, real
-from reveil.guarantees.possible_worlds import PossibleWorlds
+from reveil.guarantees.worlds.possible_worlds import PossibleWorlds
 
 Both = dict[str, list[Lost]]
 WAYS = ("matched", "projected")

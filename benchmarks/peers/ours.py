@@ -8,10 +8,10 @@ from typing import Any
 
 import reveil as rv
 from benchmarks.peers.job import Job, serve
-from reveil import registry
-from reveil.codes import encode_sensitive
+from reveil.core import registry
 from reveil.guarantees.counted import group_statistics
-from reveil.release import Release
+from reveil.models.encoding import encode_sensitive
+from reveil.releases.release import Release
 
 SEED = 1
 

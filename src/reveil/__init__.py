@@ -11,36 +11,34 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reveil.adversary import Audit as Audit
     from reveil.adversary import audit as audit
-    from reveil.budgets.strategies import ConstantRatio as ConstantRatio
-    from reveil.budgets.strategies import Geometric as Geometric
-    from reveil.errors import ConfigError as ConfigError
-    from reveil.errors import DataError as DataError
-    from reveil.errors import ExpressionError as ExpressionError
-    from reveil.errors import FileError as FileError
-    from reveil.errors import InfeasibleError as InfeasibleError
-    from reveil.errors import InputError as InputError
-    from reveil.errors import RefusedError as RefusedError
-    from reveil.errors import ReveilError as ReveilError
-    from reveil.errors import VaultError as VaultError
-    from reveil.errors import VerificationError as VerificationError
-    from reveil.groupers.anatomy import Anatomy as Anatomy
-    from reveil.groupers.bang import BangA as BangA
-    from reveil.groupers.fragmentation import Fragmentation as Fragmentation
-    from reveil.groupers.microaggregation import Microaggregation as Microaggregation
-    from reveil.groupers.mondrian import Mondrian as Mondrian
-    from reveil.groupers.rplus_tree import RPlusTree as RPlusTree
-    from reveil.groupers.sabre import Sabre as Sabre
-    from reveil.groupers.safe_grid import SafeGrid as SafeGrid
-    from reveil.groupers.stack_deal import StackDeal as StackDeal
-    from reveil.guarantees.global_guarantee import GlobalGuarantee as GlobalGuarantee
-    from reveil.guarantees.m_invariance import MInvariance as MInvariance
-    from reveil.guarantees.possible_worlds import PossibleWorlds as PossibleWorlds
-    from reveil.guarantees.refinement import Refinement as Refinement
-    from reveil.guarantees.static import Static as Static
-    from reveil.guarantees.tau_safety import TauSafety as TauSafety
-    from reveil.hierarchy import Taxonomy as Taxonomy
-    from reveil.indexing import BangIndex as BangIndex
-    from reveil.measures import measure as measure
+    from reveil.analysis.measures import measure as measure
+    from reveil.core.errors import ConfigError as ConfigError
+    from reveil.core.errors import DataError as DataError
+    from reveil.core.errors import ExpressionError as ExpressionError
+    from reveil.core.errors import FileError as FileError
+    from reveil.core.errors import InfeasibleError as InfeasibleError
+    from reveil.core.errors import InputError as InputError
+    from reveil.core.errors import RefusedError as RefusedError
+    from reveil.core.errors import ReveilError as ReveilError
+    from reveil.core.errors import VaultError as VaultError
+    from reveil.core.errors import VerificationError as VerificationError
+    from reveil.grouping.groupers.anatomy import Anatomy as Anatomy
+    from reveil.grouping.groupers.bang import BangA as BangA
+    from reveil.grouping.groupers.fragmentation import Fragmentation as Fragmentation
+    from reveil.grouping.groupers.microaggregation import Microaggregation as Microaggregation
+    from reveil.grouping.groupers.mondrian import Mondrian as Mondrian
+    from reveil.grouping.groupers.rplus_tree import RPlusTree as RPlusTree
+    from reveil.grouping.groupers.sabre import Sabre as Sabre
+    from reveil.grouping.groupers.safe_grid import SafeGrid as SafeGrid
+    from reveil.grouping.groupers.stack_deal import StackDeal as StackDeal
+    from reveil.guarantees.lifetime.global_guarantee import GlobalGuarantee as GlobalGuarantee
+    from reveil.guarantees.lifetime.strategies import ConstantRatio as ConstantRatio
+    from reveil.guarantees.lifetime.strategies import Geometric as Geometric
+    from reveil.guarantees.refinement.refinement import Refinement as Refinement
+    from reveil.guarantees.signatures.m_invariance import MInvariance as MInvariance
+    from reveil.guarantees.signatures.tau_safety import TauSafety as TauSafety
+    from reveil.guarantees.static.static import Static as Static
+    from reveil.guarantees.worlds.possible_worlds import PossibleWorlds as PossibleWorlds
     from reveil.models.distinct_diversity import DistinctDiversity as DistinctDiversity
     from reveil.models.entropy_diversity import EntropyDiversity as EntropyDiversity
     from reveil.models.frequency_diversity import FrequencyDiversity as FrequencyDiversity
@@ -48,45 +46,47 @@ if TYPE_CHECKING:
     from reveil.models.m_uniqueness import MUniqueness as MUniqueness
     from reveil.models.recursive_diversity import RecursiveDiversity as RecursiveDiversity
     from reveil.models.t_closeness import TCloseness as TCloseness
-    from reveil.publishing import anonymize as anonymize
-    from reveil.queries import Count as Count
-    from reveil.release import Release as Release
+    from reveil.releases.answers import Count as Count
+    from reveil.releases.release import Release as Release
     from reveil.reporting import report as report
-    from reveil.schema import Schema as Schema
     from reveil.series import Series as Series
+    from reveil.series.indexing import BangIndex as BangIndex
+    from reveil.series.publishing import anonymize as anonymize
+    from reveil.tables.hierarchy import Taxonomy as Taxonomy
+    from reveil.tables.schema import Schema as Schema
 
 _HOME = {
     "Audit": "reveil.adversary",
     "audit": "reveil.adversary",
-    "ConfigError": "reveil.errors",
-    "DataError": "reveil.errors",
-    "ExpressionError": "reveil.errors",
-    "FileError": "reveil.errors",
-    "InfeasibleError": "reveil.errors",
-    "InputError": "reveil.errors",
-    "RefusedError": "reveil.errors",
-    "ReveilError": "reveil.errors",
-    "VaultError": "reveil.errors",
-    "VerificationError": "reveil.errors",
-    "Anatomy": "reveil.groupers.anatomy",
-    "BangA": "reveil.groupers.bang",
-    "Fragmentation": "reveil.groupers.fragmentation",
-    "Microaggregation": "reveil.groupers.microaggregation",
-    "Sabre": "reveil.groupers.sabre",
-    "Mondrian": "reveil.groupers.mondrian",
-    "StackDeal": "reveil.groupers.stack_deal",
-    "RPlusTree": "reveil.groupers.rplus_tree",
-    "SafeGrid": "reveil.groupers.safe_grid",
-    "ConstantRatio": "reveil.budgets.strategies",
-    "Geometric": "reveil.budgets.strategies",
-    "GlobalGuarantee": "reveil.guarantees.global_guarantee",
-    "MInvariance": "reveil.guarantees.m_invariance",
-    "PossibleWorlds": "reveil.guarantees.possible_worlds",
-    "Refinement": "reveil.guarantees.refinement",
-    "Static": "reveil.guarantees.static",
-    "TauSafety": "reveil.guarantees.tau_safety",
-    "Taxonomy": "reveil.hierarchy",
-    "BangIndex": "reveil.indexing",
+    "ConfigError": "reveil.core.errors",
+    "DataError": "reveil.core.errors",
+    "ExpressionError": "reveil.core.errors",
+    "FileError": "reveil.core.errors",
+    "InfeasibleError": "reveil.core.errors",
+    "InputError": "reveil.core.errors",
+    "RefusedError": "reveil.core.errors",
+    "ReveilError": "reveil.core.errors",
+    "VaultError": "reveil.core.errors",
+    "VerificationError": "reveil.core.errors",
+    "Anatomy": "reveil.grouping.groupers.anatomy",
+    "BangA": "reveil.grouping.groupers.bang",
+    "Fragmentation": "reveil.grouping.groupers.fragmentation",
+    "Microaggregation": "reveil.grouping.groupers.microaggregation",
+    "Sabre": "reveil.grouping.groupers.sabre",
+    "Mondrian": "reveil.grouping.groupers.mondrian",
+    "StackDeal": "reveil.grouping.groupers.stack_deal",
+    "RPlusTree": "reveil.grouping.groupers.rplus_tree",
+    "SafeGrid": "reveil.grouping.groupers.safe_grid",
+    "ConstantRatio": "reveil.guarantees.lifetime.strategies",
+    "Geometric": "reveil.guarantees.lifetime.strategies",
+    "GlobalGuarantee": "reveil.guarantees.lifetime.global_guarantee",
+    "MInvariance": "reveil.guarantees.signatures.m_invariance",
+    "PossibleWorlds": "reveil.guarantees.worlds.possible_worlds",
+    "Refinement": "reveil.guarantees.refinement.refinement",
+    "Static": "reveil.guarantees.static.static",
+    "TauSafety": "reveil.guarantees.signatures.tau_safety",
+    "Taxonomy": "reveil.tables.hierarchy",
+    "BangIndex": "reveil.series.indexing",
     "DistinctDiversity": "reveil.models.distinct_diversity",
     "EntropyDiversity": "reveil.models.entropy_diversity",
     "FrequencyDiversity": "reveil.models.frequency_diversity",
@@ -94,12 +94,12 @@ _HOME = {
     "MUniqueness": "reveil.models.m_uniqueness",
     "RecursiveDiversity": "reveil.models.recursive_diversity",
     "TCloseness": "reveil.models.t_closeness",
-    "anonymize": "reveil.publishing",
-    "measure": "reveil.measures",
-    "Count": "reveil.queries",
-    "Release": "reveil.release",
+    "anonymize": "reveil.series.publishing",
+    "measure": "reveil.analysis.measures",
+    "Count": "reveil.releases.answers",
+    "Release": "reveil.releases.release",
     "report": "reveil.reporting",
-    "Schema": "reveil.schema",
+    "Schema": "reveil.tables.schema",
     "Series": "reveil.series",
 }
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import DataError
+from reveil.core.errors import DataError
 from tests.cli.run import reveil
 
 OTHERS = Path(__file__).parents[3] / "shared" / "data" / "other_tools"

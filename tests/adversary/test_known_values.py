@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.errors import ConfigError
+from reveil.core.errors import ConfigError
 from tests.cli.run import reveil
 
 SCHEMA = rv.Schema(person="pid", quasi="age", sensitive=["a", "b", "c"])

@@ -8,10 +8,10 @@ import pytest
 
 import reveil as rv
 from reveil.adversary.promises import limits_of, models_of, read_promises
-from reveil.guarantees.static import Static
-from reveil.limits import Limit
+from reveil.guarantees.static.static import Static
 from reveil.models.any_group import AnyGroup
 from reveil.models.base import Model
+from reveil.models.limits import Limit
 from reveil.models.m_uniqueness import MUniqueness
 from tests.cli.run import reveil
 
@@ -160,7 +160,7 @@ def test_the_bound_of_a_plugin_is_audited():
 
 
 def test_every_guarantee_declares_what_its_manifest_is_read_as():
-    from reveil import registry
+    from reveil.core import registry
 
     cases = {
         "static": [rv.Static(k=3, l=2, diversity="entropy", t=0.3), rv.Static(l=2, diversity="recursive", c=2)],
@@ -181,7 +181,7 @@ def test_every_guarantee_declares_what_its_manifest_is_read_as():
 
 
 def test_every_model_is_read_back_from_what_a_manifest_states():
-    from reveil import registry
+    from reveil.core import registry
 
     for cls in registry.everything("models").values():
         for model in cls.examples():

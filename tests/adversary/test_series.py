@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil import hospital
+from reveil.testing import hospital
 from tests.adversary.tables import SCHEMA, beliefs, certain, publish, snapshot
 
 MINE = ["linkage", "homogeneity", "skewness", "similarity", "intersection", "difference", "serial", "plain"]

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil import hospital
-from reveil.adversary import counting, slots
+from reveil.adversary import appearances as slots
+from reveil.adversary import counting
 from reveil.adversary.attacks.tau import Tau
 from reveil.adversary.chains import narrowed
 from reveil.adversary.evidence import gather
-from reveil.testing import enumerate_memberships
+from reveil.testing import enumerate_memberships, hospital
 from tests.adversary.handmade import evidence_of, found
 
 quick = settings(deadline=None, max_examples=80, suppress_health_check=list(HealthCheck))

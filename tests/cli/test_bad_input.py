@@ -10,9 +10,9 @@ import sys
 import polars as pl
 import pytest
 
-from reveil import files
-from reveil.manifest import digest_of
-from reveil.snapshot.types import outside_the_calendar
+from reveil.releases import files
+from reveil.releases.manifest import digest_of
+from reveil.tables.snapshot.types import outside_the_calendar
 from tests.cli.run import reveil
 
 CONFIG = """
@@ -102,7 +102,7 @@ def test_no_word_of_a_panic_reaches_stderr(folder):
     code = (
         "import sys, polars as pl\n"
         "from reveil import snapshot\n"
-        "from reveil.snapshot import table\n"
+        "from reveil.tables.snapshot import table\n"
         "table.check_calendar = lambda *_: None\n"
         "from reveil.cli import main\n"
         "main()\n"

@@ -15,9 +15,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from reveil import config as configs
-from reveil import hospital, registry
 from reveil.cli import main
+from reveil.core import registry
+from reveil.series import config as configs
+from reveil.testing import hospital
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PATIENCE = 20.0  # seconds of silence

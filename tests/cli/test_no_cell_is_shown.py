@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import LONGEST_SHOWN, FileError, excerpt, shown
+from reveil.core.errors import LONGEST_SHOWN, FileError, excerpt, shown
 from tests.cli.run import reveil
 
 CONFIG = """

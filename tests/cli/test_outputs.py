@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil import files
-from reveil.errors import FileError
+from reveil.core.errors import FileError
+from reveil.releases import files
 from reveil.vault.duckdb_vault import DATABASE
 from tests.series.cases import STATIC, command, config, contents, copied, snapshot, written
 
@@ -70,7 +70,7 @@ def test_json_replaces_json_in_one_step(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("reveil.files.put_in_place", full)
+    monkeypatch.setattr("reveil.releases.files.put_in_place", full)
     done = command("history", "-c", folder / "reveil.toml", "--json", target)
     assert done.returncode == 2
     assert "cannot write here" in done.stderr
@@ -159,7 +159,7 @@ def test_a_folder_that_takes_no_files_is_said(tmp_path):
 INTERRUPTED = """
 import os, signal, sys
 from reveil.vault import DuckDBVault
-import reveil.series.series as series, reveil.release as release
+import reveil.series.series as series, reveil.releases.release as release
 def interrupt(function):
     def done(*a, **k):
         found = function(*a, **k)

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil import hospital
 from reveil.cli import COMMANDS, cli
+from reveil.testing import hospital
 from tests.cli.run import reveil
 
 
@@ -216,7 +216,7 @@ def test_quiet_says_nothing(folder):
 def test_a_bug_shows_no_cells(folder, monkeypatch):
     """An unexpected exception's text may quote cells: it is not shown."""
     code = (
-        "import reveil.publishing as p\n"
+        "import reveil.series.publishing as p\n"
         "def broken(*a, **k): raise RuntimeError('cell: hiv')\n"
         "p.publish_file = broken\n"
         "from reveil.cli import main; main()"
@@ -234,7 +234,7 @@ def test_an_interrupt_leaves_nothing_behind(folder, stage, swallowed):
     before = files(folder)
     code = f"""
 import os, signal
-import reveil.publishing as p
+import reveil.series.publishing as p
 original = p.{stage}
 def interrupted(*a, **k):
     try:

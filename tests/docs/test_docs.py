@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil import registry
 from reveil.cli import COMMANDS, cli
-from reveil.config import SERIES_KEYS
-from reveil.schema import COLUMN_KEYS, Type
+from reveil.core import registry
+from reveil.series.config import SERIES_KEYS
+from reveil.tables.schema import COLUMN_KEYS, Type
 from tests.docs.pages import DOCS, ROOT, Follower, anchors, links, page, rows, sections
 from tests.docs.trials import COLUMNS, people
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
-from reveil import registry
+from reveil.core import registry
 
 VALUES = [f"d{n:02}" for n in range(12)]
 SETTINGS = {

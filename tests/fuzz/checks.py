@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 from reveil.vault.anchor import Anchor
 
 SECRET = re.compile(r"zqx|88170\d\d\d", re.IGNORECASE)  # planted in every person, identifier and sensitive value

@@ -4,9 +4,9 @@ import re
 from dataclasses import MISSING, fields
 from functools import cache
 
-from reveil import registry
-from reveil.config import load_config
-from reveil.errors import ReveilError
+from reveil.core import registry
+from reveil.core.errors import ReveilError
+from reveil.series.config import load_config
 from tests.fuzz.mutators import toml_text
 
 TRIES, SETTINGS = 160, 8  # so often in all, and so often for a guarantee with a method

@@ -37,7 +37,7 @@ def run(*asked):
         try:
             with (
                 mock.patch.object(sys, "argv", ["reveil", *asked]),
-                mock.patch("reveil.kernels.on_compile", return_value=None),
+                mock.patch("reveil.core.kernels.on_compile", return_value=None),
                 redirect_stdout(out),
                 redirect_stderr(err),
             ):

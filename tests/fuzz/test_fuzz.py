@@ -2,9 +2,9 @@
 
 import pytest
 
-from reveil import registry
-from reveil.config import load_config
-from reveil.errors import ReveilError
+from reveil.core import registry
+from reveil.core.errors import ReveilError
+from reveil.series.config import load_config
 from reveil.vault.anchor import Anchor
 from tests.fuzz import pairs, tables
 from tests.fuzz.__main__ import one

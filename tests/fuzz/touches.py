@@ -102,14 +102,14 @@ def serve():
     install()
     from importlib import import_module
 
-    from reveil import registry
     from reveil.cli import COMMANDS, main
+    from reveil.core import registry
 
     for name in [
         *(f"reveil.cli.{name}" for name in COMMANDS),
-        "reveil.publishing",
+        "reveil.series.publishing",
         "reveil.reporting",
-        "reveil.measures",
+        "reveil.analysis.measures",
         "reveil.adversary",
     ]:
         import_module(name)

@@ -10,7 +10,7 @@ import tomllib
 import numpy as np
 import polars as pl
 
-from reveil import registry
+from reveil.core import registry
 from tests.docs.trials import SETTINGS
 from tests.fuzz.running import placed, run
 

@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.budgets.strategies import ConstantRatio, Geometric
-from reveil.errors import ConfigError, DataError, FileError, InfeasibleError, VerificationError
-from reveil.guarantees.global_guarantee import GlobalGuarantee
-from reveil.guarantees.global_release import COHORTS, SURVIVAL, Situation
-from reveil.notation import SUPPRESSED_VALUE
+from reveil.core.errors import ConfigError, DataError, FileError, InfeasibleError, VerificationError
+from reveil.guarantees.lifetime.global_guarantee import GlobalGuarantee
+from reveil.guarantees.lifetime.global_release import COHORTS, SURVIVAL, Situation
+from reveil.guarantees.lifetime.strategies import ConstantRatio, Geometric
+from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.testing.series import histories, schema
 from reveil.testing.worlds import Group, enumerate_worlds
 from reveil.verification.arrays import halves, marks_of
 from reveil.verification.judges.global_guarantee import LEFT
 from reveil.verification.record import Entry
-from tests.budgets.plain_book import PlainSeries, groups_of
+from tests.guarantees.lifetime.plain_book import PlainSeries, groups_of
 from tests.judged import Judged
 
 VALUES = "abcdefgh"

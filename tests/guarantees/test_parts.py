@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import InfeasibleError, RefusedError
+from reveil.core.errors import InfeasibleError, RefusedError
 from tests.guarantees.test_signature_guarantees import VALUES, judged, obeys, run
 from tests.series.cases import command, config, series, snapshot, written
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import DataError, RefusedError
+from reveil.core.errors import DataError, RefusedError
 from tests.series.cases import command
 
 SCHEMA = rv.Schema(person="pid", quasi=("x", "y"), sensitive="s")

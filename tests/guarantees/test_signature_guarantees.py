@@ -9,17 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.admitted import admitted_codes
-from reveil.errors import ConfigError, DataError, InfeasibleError, RefusedError, VerificationError
-from reveil.snapshot import Snapshot
+from reveil.core.errors import ConfigError, DataError, InfeasibleError, RefusedError, VerificationError
+from reveil.releases.admitted import admitted_codes
+from reveil.tables.snapshot import Snapshot
 from reveil.testing.series import changed, histories, schema
 from reveil.testing.worlds import Group, enumerate_memberships, enumerate_worlds
 from reveil.verification import verify
 from reveil.verification.arrays import halves, marks_of, set_marks
 from reveil.verification.judges.tau_safety import MEMBERS, SETS
 from reveil.verification.record import Entry
+from tests.guarantees.signatures.plain_memory import PlainMemory, groups_of
 from tests.judged import Judged
-from tests.signatures.plain_memory import PlainMemory, groups_of
 
 VALUES = "abcdefgh"
 QUASI = ("age", "town")

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import ConfigError
+from reveil.core.errors import ConfigError
 
 SCHEMA = rv.Schema(person="pid", quasi=["x", "y"], sensitive="disease")
 DISEASES = [f"d{i}" for i in range(8)]

@@ -13,13 +13,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import reveil as rv
-from reveil.admitted import admitted_codes
-from reveil.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
-from reveil.guarantees.possible_worlds import PossibleWorlds
-from reveil.guarantees.world_ledgers import BATCHES, world_ledger
-from reveil.snapshot import Snapshot
+from reveil.core.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
+from reveil.guarantees.worlds.possible_worlds import PossibleWorlds
+from reveil.guarantees.worlds.world_ledgers import BATCHES, world_ledger
+from reveil.releases.admitted import admitted_codes
+from reveil.tables.snapshot import Snapshot
+from tests.guarantees.worlds.plain_book import PlainBook
 from tests.judged import Judged
-from tests.worlds.plain_book import PlainBook
 
 SCHEMA = rv.Schema(person="pid", quasi=("age", "town"), sensitive="disease", plain=("blood",))
 COLUMNS = [["age", "disease"], ["town", "disease"], ["age", "town", "blood", "disease"], ["town", "blood"], ["age"]]

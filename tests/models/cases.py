@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reveil.hierarchy import Taxonomy
 from reveil.models.any_group import AnyGroup
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity
@@ -21,8 +20,9 @@ from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.recursive_diversity import RecursiveDiversity
+from reveil.models.statistics import GroupStats, Histogram, Reference
 from reveil.models.t_closeness import TCloseness
-from reveil.statistics import GroupStats, Histogram, Reference
+from reveil.tables.hierarchy import Taxonomy
 
 if TYPE_CHECKING:
     from reveil.models.base import Model

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil import registry
-from reveil.errors import ConfigError
-from reveil.groupers.base import Grouper, check_plan
+from reveil.core import registry
+from reveil.core.errors import ConfigError
+from reveil.grouping.groupers.base import Grouper, check_plan
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity
 from reveil.models.frequency_diversity import FrequencyDiversity

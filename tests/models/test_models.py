@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import reveil.models
-from reveil.errors import ConfigError
-from reveil.hierarchy import Taxonomy
+from reveil.core.errors import ConfigError
 from reveil.models import entropy_diversity
 from reveil.models._exact import at_most, extreme, quotient
 from reveil.models.distinct_diversity import DistinctDiversity
@@ -27,9 +26,10 @@ from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.recursive_diversity import RecursiveDiversity
+from reveil.models.statistics import GroupStats, Histogram, Reference
 from reveil.models.t_closeness import TCloseness, earth_movers_distance
-from reveil.schema import Schema
-from reveil.statistics import GroupStats, Histogram, Reference
+from reveil.tables.hierarchy import Taxonomy
+from reveil.tables.schema import Schema
 from tests.models.cases import CASES, HUGE, Case, histogram_of, stats_of
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil import statistics
-from reveil.statistics import Boxes, GroupStats, Histogram, Reference
+from reveil.models import statistics
+from reveil.models.statistics import Boxes, GroupStats, Histogram, Reference
 from tests.models.cases import histogram_of
 
 EXAMPLES = settings(max_examples=80, deadline=None)

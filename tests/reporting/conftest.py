@@ -2,9 +2,9 @@
 
 import pytest
 
-from reveil.config import load_config
-from reveil.publishing import publish_file
 from reveil.reporting import report
+from reveil.series.config import load_config
+from reveil.series.publishing import publish_file
 from tests.series.cases import TAU, config, written
 
 CHANGES = {"p20": "zoster", "p21": "flu"}

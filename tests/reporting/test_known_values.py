@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from reveil.config import load_config
-from reveil.publishing import publish_file
 from reveil.reporting import report
+from reveil.series.config import load_config
+from reveil.series.publishing import publish_file
 from tests.reporting.test_report import numbers_agree
 
 CONFIG = """

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil import registry
-from reveil.config import load_config
-from reveil.errors import ConfigError, FileError
-from reveil.publishing import publish_file
+from reveil.core import registry
+from reveil.core.errors import ConfigError, FileError
 from reveil.reporting import render, report
 from reveil.reporting.marks import at, display
 from reveil.reporting.words import SECTIONS, plain_limits, plain_words, sections
+from reveil.series.config import load_config
+from reveil.series.publishing import publish_file
 from tests.reporting.conftest import published
 from tests.reporting.html_reader import sound
 from tests.series.cases import STATIC, VALUES, config, snapshot, written

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 from tests.sabotage import forgeries, groupers, guarantees, models
 from tests.sabotage.registry import SABOTAGES, Sabotage
 

@@ -6,8 +6,8 @@ import json
 
 import polars as pl
 
-from reveil.manifest import manifest_path
-from reveil.publishing import verify_file
+from reveil.releases.manifest import manifest_path
+from reveil.series.publishing import verify_file
 from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import CONFIG, filed, forged, people
 
@@ -81,7 +81,7 @@ def other_bytes(patch, tmp_path):
 
 @sabotage("files", "metadata")
 def metadata_added_to_a_parquet_file(patch, tmp_path):
-    from reveil.manifest import digest_of
+    from reveil.releases.manifest import digest_of
 
     config, raw, path = filed(tmp_path, ".parquet")
     pl.read_parquet(path).write_parquet(path, compression="zstd", statistics=False, metadata={"by": "P 17"})

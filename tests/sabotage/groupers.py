@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
-from reveil import registry
-from reveil.guarantees import static as publisher
-from reveil.recoders import boxes
+from reveil.core import registry
+from reveil.grouping.recoders import boxes
+from reveil.guarantees.static import static as publisher
 from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import FRAME, NUMBERS, PAID, PLAIN, anonymized
 
@@ -105,7 +105,7 @@ def a_sample_with_a_rare_row(patch, tmp_path):
 
 @sabotage("grouper safe-grid")
 def a_sample_that_claims_a_smaller_delta(patch, tmp_path):
-    from reveil import sampling
+    from reveil.grouping import sampling
 
     patch.setattr(sampling, "delta_of", lambda k, beta, epsilon: 1e-9)
     anonymized(rv.KAnonymity(4), GRID, COARSE, TYPED)

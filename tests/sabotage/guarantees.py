@@ -8,11 +8,13 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
-from reveil.guarantees import global_release, possible_worlds, signature_based
-from reveil.guarantees import refinement as refinement_module
-from reveil.refining import judging, making
+from reveil.guarantees.lifetime import global_release
+from reveil.guarantees.refinement import judging, making
+from reveil.guarantees.refinement import refinement as refinement_module
+from reveil.guarantees.signatures import signature_based
+from reveil.guarantees.signatures.sets import Sets
+from reveil.guarantees.worlds import possible_worlds
 from reveil.series import series as series_module
-from reveil.signatures.sets import Sets
 from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import CHANGED, FRAME, LAST, LATER, PEOPLE, PLAIN, anonymized, people, series
 
@@ -164,7 +166,7 @@ def lying(title, change):
 
     @sabotage("guarantee static", "manifest", name=title)
     def run(patch, tmp_path):
-        from reveil.guarantees import static as publisher
+        from reveil.guarantees.static import static as publisher
 
         right = publisher.make_manifest
         patch.setattr(publisher, "make_manifest", lambda **given: change(right(**given)))
@@ -200,7 +202,7 @@ lying(
 
 @sabotage("guarantee static", "order of rows")
 def rows_in_the_order_of_the_table(patch, tmp_path):
-    from reveil.guarantees import static as publisher
+    from reveil.guarantees.static import static as publisher
 
     patch.setattr(publisher, "shuffled", lambda rng, records: records)
     anonymized(rv.KAnonymity(4))
@@ -208,7 +210,7 @@ def rows_in_the_order_of_the_table(patch, tmp_path):
 
 @sabotage("guarantee static", "order of rows")
 def rows_nearly_in_the_order_of_the_table(patch, tmp_path):
-    from reveil.guarantees import static as publisher
+    from reveil.guarantees.static import static as publisher
 
     def hardly(rng, records):
         return records[np.argsort(np.arange(len(records)) + rng.uniform(0, 20, len(records)))]
@@ -219,7 +221,7 @@ def rows_nearly_in_the_order_of_the_table(patch, tmp_path):
 
 @sabotage("guarantee static", "metadata")
 def a_raw_value_in_parquet_metadata(patch, tmp_path):
-    from reveil import release
+    from reveil.releases import release
 
     def wrong(table, path):
         table.rechunk().write_parquet(path, compression="zstd", statistics=False, metadata={"first": "P 17"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import reveil as rv
-from reveil import codes as coding
+from reveil.models import encoding as coding
 from reveil.models import t_closeness
 from reveil.models._exact import at_most
 from tests.sabotage.registry import sabotage
@@ -129,7 +129,7 @@ def null_treated_as_absent(patch, tmp_path):
 
 @sabotage("model MUniqueness", "guarantee tau-safety")
 def groups_of_one_value_less_than_m(patch, tmp_path):
-    from reveil.guarantees import tau_safety
+    from reveil.guarantees.signatures import tau_safety
 
     right = tau_safety.form_groups
     patch.setattr(tau_safety, "form_groups", lambda now, space, m, rng: right(now, space, m - 1, rng))
@@ -138,7 +138,7 @@ def groups_of_one_value_less_than_m(patch, tmp_path):
 
 @sabotage("model MUniqueness", "guarantee m-invariance")
 def m_invariance_with_one_value_less_than_m(patch, tmp_path):
-    from reveil.guarantees import m_invariance
+    from reveil.guarantees.signatures import m_invariance
 
     right = m_invariance.form_groups
     patch.setattr(m_invariance, "form_groups", lambda now, space, m, rng: right(now, space, m - 1, rng))
@@ -155,7 +155,7 @@ def worlds_that_tell_a_level(patch, tmp_path):
 
 @sabotage("model MUniqueness", "guarantee tau-safety")
 def a_level_of_m_that_is_not_reached(patch, tmp_path):
-    from reveil.guarantees import signature_based
+    from reveil.guarantees.signatures import signature_based
 
     right = signature_based.make_manifest
     patch.setattr(signature_based, "make_manifest", lambda **told: right(**{**told, "achieved": {"m": 9}}))

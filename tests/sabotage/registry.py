@@ -1,8 +1,8 @@
 """Sabotaged publishers: each patches one thing on the way of a release, and must be refused.
 
 A sabotage is a function that patches, publishes, and checks again as an owner would; what it does must end in a
-:class:`~reveil.errors.VerificationError`. It says what it is about: a part of Reveil that is registered under a name
-(``guarantee tau-safety``), the files, or the manifest. A part without a sabotage fails the suite.
+:class:`~reveil.core.errors.VerificationError`. It says what it is about: a part of Reveil that is registered under a
+name (``guarantee tau-safety``), the files, or the manifest. A part without a sabotage fails the suite.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
-from reveil.config import load_config
-from reveil.errors import VerificationError
-from reveil.files import batch_path
-from reveil.manifest import digest_of, manifest_path
-from reveil.publishing import publish_file, verify_file
-from reveil.schema import Schema
+from reveil.core.errors import VerificationError
+from reveil.releases.files import batch_path
+from reveil.releases.manifest import digest_of, manifest_path
+from reveil.series.config import load_config
+from reveil.series.publishing import publish_file, verify_file
+from reveil.tables.schema import Schema
 
 KINDS = ["flu", "gout", "cold", "mumps", "acne", "gall", "burn", "rash"]
 

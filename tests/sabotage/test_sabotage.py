@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from reveil import registry
-from reveil.errors import VerificationError
+from reveil.core import registry
+from reveil.core.errors import VerificationError
 from tests.sabotage import forgeries, groupers, guarantees, models
 from tests.sabotage.evidence import FILE
 from tests.sabotage.registry import SABOTAGES

@@ -10,7 +10,7 @@ import polars as pl
 
 import reveil as rv
 from reveil.testing import Group, enumerate_members, enumerate_worlds
-from tests.plain_book import PlainSeries
+from tests.guarantees.plain_book import PlainSeries
 
 SCHEMA = rv.Schema(person="pid", quasi=("x",), sensitive="s")
 TYPES = {"pid": pl.String, "x": pl.Int64, "s": pl.String}

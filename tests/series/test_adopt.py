@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import DataError, RefusedError
+from reveil.core.errors import DataError, RefusedError
 from tests.series.cases import command, config, private, series, signatures, snapshot
 
 SCHEMA = rv.Schema(person="pid", quasi=("age", "income"), sensitive="disease")

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.codes import encode
-from reveil.foreign import read_release
-from reveil.membership import membership
-from reveil.snapshot import read_snapshot
+from reveil.models.encoding import encode
+from reveil.releases.foreign import read_release
+from reveil.releases.membership import membership
+from reveil.tables.snapshot import read_snapshot
 from reveil.testing import Group, enumerate_members, enumerate_worlds
 from tests.series.adopted import SCHEMA, published, random_case, table
 from tests.series.cases import command
@@ -277,7 +277,7 @@ def agreeing(case, rng):
 
 @pytest.mark.parametrize("kind", ["tau-safety", "m-invariance", "refinement", "global"])
 def test_who_rests_or_merges_is_the_same_for_every_table_that_agrees(kind):
-    from tests.plain_book import PlainSeries
+    from tests.guarantees.plain_book import PlainSeries
 
     guarantee = {
         "tau-safety": rv.TauSafety(2, domain=tuple("abcdefghijkl")),

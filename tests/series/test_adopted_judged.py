@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 
 SCHEMA = rv.Schema(person="pid", quasi=("x",), sensitive="s")
 

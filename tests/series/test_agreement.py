@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import RefusedError, VaultError
+from reveil.core.errors import RefusedError, VaultError
 from tests.series.cases import (
     SCHEMA,
     STATIC,

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import ConfigError, RefusedError, VaultError
+from reveil.core.errors import ConfigError, RefusedError, VaultError
 from reveil.vault import DuckDBVault
 from tests.series.cases import SCHEMA, command, config, contents, copied, series, snapshot, tables, written
 from tests.vault.cases import by_hand

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import ConfigError, DataError, ExpressionError
+from reveil.core.errors import ConfigError, DataError, ExpressionError
 from tests.series.cases import command, config, series, signatures, snapshot, tables, written
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import reveil as rv
-from reveil.errors import BusyError
+from reveil.core.errors import BusyError
 from tests.cli.run import reveil
 from tests.series.cases import chain_is_sound, config, contents, series, snapshot, tables, written
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import DataError
+from reveil.core.errors import DataError
 from tests.series.cases import command, config, contents, private, series, signatures, snapshot, tables, written
 from tests.vault.cases import in_bytes
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import reveil as rv
-from reveil.errors import FileError, RefusedError
+from reveil.core.errors import FileError, RefusedError
 from tests.series.cases import chain_is_sound, command, config, contents, copied, snapshot, tables, written
 from tests.vault.cases import by_hand
 

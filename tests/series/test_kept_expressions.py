@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import ConfigError
+from reveil.core.errors import ConfigError
 from tests.series.cases import command, config, contents, series, snapshot, tables
 from tests.vault.cases import by_hand, in_bytes
 

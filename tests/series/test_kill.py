@@ -9,12 +9,12 @@ import sys
 import pytest
 
 import reveil as rv
-from reveil.errors import FileError, PendingError, RefusedError
+from reveil.core.errors import FileError, PendingError, RefusedError
 from tests.series.cases import chain_is_sound, config, contents, copied, digest, private, snapshot, tables, written
 
 PRELUDE = """
 import os, sys
-import reveil.release, reveil.series.drafts, reveil.series.series, reveil.vault.writing
+import reveil.releases.release, reveil.series.drafts, reveil.series.series, reveil.vault.writing
 from reveil.vault import DuckDBVault
 def die(*_, **__):
     os.kill(os.getpid(), 9)
@@ -29,7 +29,7 @@ def then_die(function):
 """
 FINISH = "\nfrom reveil.cli import main; main()"
 AS_BEFORE = {
-    "while the draft is written": "reveil.release.put_in_place = first_only",
+    "while the draft is written": "reveil.releases.release.put_in_place = first_only",
     "after the draft": "DuckDBVault.prepare = die",
     "inside the transaction": "reveil.vault.writing._write_release = die",
 }

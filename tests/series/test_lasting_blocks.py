@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import ConfigError
+from reveil.core.errors import ConfigError
 
 SCHEMA = rv.Schema(person="pid", quasi=["x", "town"], sensitive="disease")
 
@@ -121,7 +121,7 @@ def test_refinement_can_be_put_on_top(tmp_path):
 
 
 def test_sampling_is_refused_with_the_reason():
-    from reveil.config import _method
+    from reveil.series.config import _method
 
     with pytest.raises(ConfigError) as caught:
         _method({"kind": "bang", "beta": 0.1})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import reveil as rv
-from reveil.errors import ConfigError, DataError, FileError, RefusedError
+from reveil.core.errors import ConfigError, DataError, FileError, RefusedError
 from reveil.testing.series import histories
 from reveil.testing.series import schema as history_schema
 from tests.series.cases import (

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.errors import ConfigError, RefusedError
+from reveil.core.errors import ConfigError, RefusedError
 from reveil.vault import DuckDBVault
 
 SCHEMA = rv.Schema(person="pid", quasi=["age"], sensitive="disease")

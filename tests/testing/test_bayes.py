@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil.dice import shuffled
+from reveil.core.randomness import shuffled
 from reveil.testing import EnumeratedDice, all_histories, all_tables, outcomes, posterior
 
 half = Fraction(1, 2)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from reveil.codes import encode
-from reveil.snapshot import read_snapshot
+from reveil.models.encoding import encode
+from reveil.tables.snapshot import read_snapshot
 from reveil.testing.series import QUASI, changed, histories, present, schema, truth
 
 quick = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))

@@ -5,7 +5,7 @@ import shutil
 import polars as pl
 import pytest
 
-from reveil.errors import ReveilError
+from reveil.core.errors import ReveilError
 from reveil.vault import DuckDBVault
 from tests.vault.cases import publish
 

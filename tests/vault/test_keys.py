@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 from reveil.vault import DuckDBVault, Key
 from tests.vault.cases import by_hand
 

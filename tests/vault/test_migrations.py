@@ -3,7 +3,7 @@
 import duckdb
 import pytest
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 from reveil.vault.migrations import FIRST, MIGRATIONS, Migration, current, migrate
 
 SECOND = Migration(2, ("ALTER TABLE releases ADD COLUMN note TEXT", "UPDATE releases SET note = 'old'"))

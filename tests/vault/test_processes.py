@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reveil.errors import BusyError
+from reveil.core.errors import BusyError
 from tests.vault.cases import in_bytes, last_records, opened, pseudonym, publish
 
 ROWS = {"p1": {"job": "lighthouse keeper", "disease": "flu"}, "p2": {"job": "nurse", "disease": "cold"}}

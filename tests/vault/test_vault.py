@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil.errors import BusyError, PendingError, RefusedError, VaultError
+from reveil.core.errors import BusyError, PendingError, RefusedError, VaultError
 from reveil.vault import Change, DuckDBVault, Vault
 from tests.vault.cases import by_hand, change_of, last_records, opened, pseudonym, publish, signatures_of
 

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.assignment import Seats, fillable
-from reveil.codes import encode
-from reveil.groups import groups_of, renumbered
 from reveil.guarantees.counted import group_statistics
+from reveil.models.encoding import encode
 from reveil.models.m_uniqueness import MUniqueness
+from reveil.releases.assignment import Seats, fillable
+from reveil.releases.groups import groups_of, renumbered
 from reveil.verification import verify
 from reveil.verification.counting import described
 from reveil.verification.counting import groups_of as in_groups
-from tests.counterfeits import Published, model_of, publish, published
+from tests.verification.counterfeits import Published, model_of, publish, published
 
 quick = settings(deadline=None, max_examples=50, suppress_health_check=list(HealthCheck))
 AGES = pl.DataFrame({"pid": range(6), "age": [21, 23, 24, 26, 41, 42], "ill": ["a", "b", "c", "d", "a", "c"]})

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil import registry
+from reveil.core import registry
+from reveil.grouping.sampling import delta_of as published_delta
 from reveil.models.m_uniqueness import MUniqueness
-from reveil.sampling import delta_of as published_delta
-from reveil.statistics import GroupStats, Histogram, Reference
+from reveil.models.statistics import GroupStats, Histogram, Reference
 from reveil.verification import Promised
 from reveil.verification.counting import Counts, Scale, Tally
 from reveil.verification.geometry import points_in_boxes

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.snapshot import read_snapshot
+from reveil.tables.snapshot import read_snapshot
 from reveil.testing.strategies import tables
 from reveil.verification import verify
-from tests.nested import Nest, grid, prepared
+from tests.grouping.bang.nested import Nest, grid, prepared
 
 SCHEMA = rv.Schema(quasi=["x", "y"])
 REGIONS = (((0, 0), (7, 7), 0), ((0, 0), (3, 7), 1), ((0, 0), (3, 3), 2))

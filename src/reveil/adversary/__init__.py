@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reveil import registry
 from reveil.adversary.attacks.base import Attack, Findings
 from reveil.adversary.evidence import Evidence, View, gather
 from reveil.adversary.fitting import check_certain, is_foreign
 from reveil.adversary.result import Audit, judge, made, merged
-from reveil.errors import ConfigError
+from reveil.core import registry
+from reveil.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from reveil.adversary.promises import Promising
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
 
 __all__ = ["Attack", "Audit", "Evidence", "Findings", "View", "audit", "gather"]
 

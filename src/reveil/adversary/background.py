@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from reveil.codes import Attribute, encode_quasi
-from reveil.errors import ConfigError, DataError, FileError
-from reveil.release import places_in
-from reveil.schema import Column, Role, Schema
-from reveil.snapshot import canonical_text, read_snapshot
-from reveil.snapshot.csv_file import check_path, read_csv
-from reveil.snapshot.frames import from_native
-from reveil.snapshot.parquet_file import read_parquet
-from reveil.snapshot.place import Place
+from reveil.core.errors import ConfigError, DataError, FileError
+from reveil.models.encoding import Attribute, encode_quasi
+from reveil.releases.release import places_in
+from reveil.tables.schema import Column, Role, Schema
+from reveil.tables.snapshot import canonical_text, read_snapshot
+from reveil.tables.snapshot.csv_file import check_path, read_csv
+from reveil.tables.snapshot.frames import from_native
+from reveil.tables.snapshot.parquet_file import read_parquet
+from reveil.tables.snapshot.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.statistics import BoolArray
+    from reveil.core.arrays import BoolArray
 
 ROW, ID = "row", "id"
 

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.kernels import inside, ranges
-from reveil.linking import boxes_of, hidden_pairs, open_pairs, portions
-from reveil.nesting import evenly
-from reveil.release import classes_of
+from reveil.core.kernels import inside, ranges
+from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs, portions
+from reveil.releases.nesting import evenly
+from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.codes import Attribute
-    from reveil.groups import Groups
-    from reveil.linking import Boxes
-    from reveil.release import Release
-    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.models.encoding import Attribute
+    from reveil.releases.groups import Groups
+    from reveil.releases.linking import Boxes
+    from reveil.releases.release import Release
 
 MOST = 100  # groups that are kept for one person; whoever fits more is nowhere in particular
 SAMPLE = 2048  # boxes that are tried first where there are many points, to see who fits too many

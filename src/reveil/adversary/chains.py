@@ -13,14 +13,14 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from reveil.adversary.appearances import numbered
 from reveil.adversary.matching import Network, matchable
-from reveil.adversary.slots import numbered
-from reveil.kernels import chains
-from reveil.release import classes_of
+from reveil.core.kernels import chains
+from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
-    from reveil.adversary.slots import BitArray, Slots
-    from reveil.statistics import BoolArray, IntArray
+    from reveil.adversary.appearances import BitArray, Slots
+    from reveil.core.arrays import BoolArray, IntArray
 
 LARGEST = 10_000_000  # edges of persons with rows that are matched together
 ROUNDS = 50

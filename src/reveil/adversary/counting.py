@@ -24,13 +24,13 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from reveil.kernels import worlds
-from reveil.release import classes_of
+from reveil.core.kernels import worlds
+from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
+    from reveil.adversary.appearances import BitArray, Slots
     from reveil.adversary.chains import Possible
-    from reveil.adversary.slots import BitArray, Slots
-    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 

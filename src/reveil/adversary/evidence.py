@@ -19,15 +19,15 @@ from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
 from reveil.adversary.promises import Promises, against, read_promises
 from reveil.adversary.spellings import in_one_spelling
-from reveil.alike import folded
-from reveil.errors import ConfigError, DataError
-from reveil.foreign import read_release
-from reveil.groups import Groups, groups_of
-from reveil.notation import SUPPRESSED_VALUE
-from reveil.release import places_in
-from reveil.snapshot import canonical_text
-from reveil.statistics import Histogram
-from reveil.threads import each
+from reveil.core.errors import ConfigError, DataError
+from reveil.core.threads import each
+from reveil.models.statistics import Histogram
+from reveil.releases.foreign import read_release
+from reveil.releases.groups import Groups, groups_of
+from reveil.releases.release import places_in
+from reveil.tables.alike import folded
+from reveil.tables.notation import SUPPRESSED_VALUE
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from reveil.adversary.promises import Promising
-    from reveil.limits import Limit
-    from reveil.release import Release
-    from reveil.schema import Schema
-    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.models.limits import Limit
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
 
     ChangeArray = npt.NDArray[np.int8]
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.codes import Attribute, Codes
-from reveil.errors import DataError
-from reveil.foreign.cells import ForeignCells, resolve
-from reveil.linking import place
-from reveil.notation import SUPPRESSED_VALUE, Form
-from reveil.snapshot import canonical_text
+from reveil.core.errors import DataError
+from reveil.models.encoding import Attribute, Codes
+from reveil.releases.foreign.cells import ForeignCells, resolve
+from reveil.releases.linking import place
+from reveil.tables.notation import SUPPRESSED_VALUE, Form
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.release import Release
+    from reveil.releases.release import Release
 
 _HIERARCHY = 'give the hierarchy that they come from: {} = {{ role = "quasi", hierarchy = "FILE.csv" }}'
 

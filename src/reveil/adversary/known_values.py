@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import ConfigError
-from reveil.groups import groups_of
-from reveil.notation import SUPPRESSED_VALUE
-from reveil.release import places_in
-from reveil.snapshot import canonical_text
+from reveil.core.errors import ConfigError
+from reveil.releases.groups import groups_of
+from reveil.releases.release import places_in
+from reveil.tables.notation import SUPPRESSED_VALUE
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from reveil.adversary.background import People
-    from reveil.release import Release
-    from reveil.schema import Schema
-    from reveil.statistics import CodeArray
+    from reveil.core.arrays import CodeArray
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
 
 MOST_CHOICES = 5_000
 HIDDEN = -2  # a suppressed cell, which may be any value

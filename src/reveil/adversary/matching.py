@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
 
 _SOURCE, _SINK, _FIRST = 0, 1, 2
 

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import Findings, joined, mask_of
-from reveil.adversary.keeping import statistics
+from reveil.adversary.set_limits import statistics
 from reveil.models.base import ValueModel
+from reveil.models.statistics import Histogram
 from reveil.models.t_closeness import TCloseness
-from reveil.release import places_in
-from reveil.statistics import Histogram
+from reveil.releases.release import places_in
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
-    from reveil.statistics import CodeArray, IntArray
+    from reveil.core.arrays import CodeArray, IntArray
 
 ELSEWHERE = -2  # not in this release
 

@@ -11,16 +11,16 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings
-from reveil.adversary.keeping import kept
-from reveil.adversary.wording import known_to, sentence
+from reveil.adversary.sentences import known_to, sentence
+from reveil.adversary.set_limits import kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from reveil.adversary.evidence import Evidence, View
-    from reveil.adversary.keeping import Kept
-    from reveil.limits import Limit
-    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.adversary.set_limits import Kept
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.models.limits import Limit
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.alike import one_spelling, spelled_as
-from reveil.respelling import shown, with_spellings
+from reveil.releases.respelling import shown, with_spellings
+from reveil.tables.alike import one_spelling, spelled_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.adversary.background import People
-    from reveil.release import Release
-    from reveil.schema import Schema
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
 
 
 def in_one_spelling(releases: Sequence[Release], people: People, schema: Schema) -> tuple[list[Release], People]:

@@ -11,7 +11,7 @@ import click
 
 from reveil.cli import interrupts
 from reveil.cli.silence import alone_on_stderr
-from reveil.errors import ReveilError, printed
+from reveil.core.errors import ReveilError, printed
 
 COMMANDS = {
     "adopt": "Take a release as told that any tool made before.",
@@ -50,7 +50,7 @@ class LazyGroup(click.Group):
 
 def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from reveil.manifest import version
+        from reveil.releases.manifest import version
 
         click.echo(f"reveil {version()}")
         ctx.exit()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reveil.cli.console import Console, config_option, json_option, json_target, quiet_option, write_json
-from reveil.errors import InputError
+from reveil.core.errors import InputError
 
 if TYPE_CHECKING:
     from reveil.adversary import Audit
@@ -105,7 +105,7 @@ def command(
     with console.progress():
         console.stage("starting")
         from reveil.adversary import audit
-        from reveil.config import load_config
+        from reveil.series.config import load_config
 
         console.announce_compilation()
         config = load_config(config_path)
@@ -158,7 +158,7 @@ def table(found: Audit) -> str:
 
 def verdict(found: Audit) -> str:
     """Say whether the releases keep their word, and what would be believed without comparing them."""
-    from reveil.adversary.wording import broken
+    from reveil.adversary.sentences import broken
 
     bound, base = found.summary["bound"], found.summary["baseline"]
     columns = [base] if "table" in base else list(base.values())

@@ -15,8 +15,8 @@ from reveil.cli import interrupts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.config import Config
-    from reveil.files import Kept
+    from reveil.releases.files import Kept
+    from reveil.series.config import Config
 
 PATIENCE = 2.0  # seconds without a word
 
@@ -71,7 +71,7 @@ class Console:
 
     def announce_compilation(self) -> None:
         """Say so when kernels have to be compiled."""
-        from reveil import kernels
+        from reveil.core import kernels
 
         kernels.on_compile(lambda: self.say(f"compiling kernels ({kernels.kept()})"))
 
@@ -97,8 +97,8 @@ def json_target(path: str | None, *read: str | None, config: Config | None = Non
     """Return what JSON must not be written over: refused before any work is done, not after it."""
     from pathlib import Path
 
-    from reveil.files import Kept, file_target
-    from reveil.schema import Role
+    from reveil.releases.files import Kept, file_target
+    from reveil.tables.schema import Role
 
     files, folders = [Path(one) for one in read if one is not None], []
     columns: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def write_json(content: object, path: str, kept: Kept) -> None:
     """Write JSON to a file, or print it where the path is ``-``."""
     import json
 
-    from reveil.files import write_file
+    from reveil.releases.files import write_file
 
     text = json.dumps(content, indent=2, ensure_ascii=False)
     if path == "-":

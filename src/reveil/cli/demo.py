@@ -38,7 +38,7 @@ def command(out: str, quiet: bool) -> None:
     folder = Path(out)
     with console.progress():
         console.stage("starting")
-        from reveil import hospital
+        from reveil.testing import hospital
 
         console.announce_compilation()
         stories.prepare(folder)

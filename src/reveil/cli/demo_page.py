@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from reveil import charts
 from reveil.cli import demo_stories as stories
 from reveil.cli.demo_words import figures, price
-from reveil.files import Kept, write_file
+from reveil.releases.files import Kept, write_file
+from reveil.reporting import charts
 from reveil.reporting.document import document
 from reveil.reporting.marks import figure, folded, listed, paragraph
 

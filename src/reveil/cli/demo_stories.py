@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.config import Config
-    from reveil.release import Release
+    from reveil.releases.release import Release
+    from reveil.series.config import Config
 
 PATIENTS = 20_000
 MONTHS = 12
@@ -50,7 +50,7 @@ class Story:
 
     def config(self) -> str:
         """Return the text of the story's reveil.toml."""
-        from reveil import hospital
+        from reveil.testing import hospital
 
         text = hospital.config(self.guarantee, vault=f"{self.name}.vault")
         return text.replace("[series]\n", f"[series]\n{SEED}\n", 1)
@@ -111,10 +111,10 @@ class Outcome:
 def tell(name: str, out: str) -> Outcome:
     """Publish a story's releases, attack them with all in hand, and measure the last one."""
     from reveil.adversary import audit
-    from reveil.adversary.course import course
+    from reveil.adversary.over_time import course
+    from reveil.analysis.measures import measure
     from reveil.cli.console import json_target, write_json
-    from reveil.config import load_config
-    from reveil.measures import measure
+    from reveil.series.config import load_config
 
     story, folder = next(own for own in STORIES if own.name == name), Path(out)
     config = load_config(folder / f"{name}.toml")
@@ -150,7 +150,7 @@ def tell(name: str, out: str) -> Outcome:
 def _published(
     config: Config, folder: Path, name: str, file: str, month: int, columns: tuple[str, ...] | None
 ) -> Release:
-    from reveil.publishing import publish_file
+    from reveil.series.publishing import publish_file
 
     raw, out = folder / "raw" / f"{month:02}.csv", folder / name / f"{file}.csv"
     # Several series about the same people lie side by side here, which only a demonstration does.
@@ -177,8 +177,8 @@ def _same_everywhere(vault: Path) -> Iterator[None]:
 
 def prepare(folder: Path) -> None:
     """Write the configs; refuse a folder that holds something else, and clear away an earlier demo."""
-    from reveil.errors import FileError
-    from reveil.files import Kept, write_file
+    from reveil.core.errors import FileError
+    from reveil.releases.files import Kept, write_file
 
     settings = {folder / f"{story.name}.toml": story.config() for story in STORIES}
     try:

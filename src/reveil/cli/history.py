@@ -53,8 +53,8 @@ def command(config_path: str, json_path: str | None, abandon: int | None, budget
     more, how much the others have left, and for how many releases that lasts at least at the pace so far. It names
     sensitive values, and is for the owner's eyes. --json then writes these rows.
     """
-    from reveil.config import load_config
     from reveil.series import Series
+    from reveil.series.config import load_config
 
     config = load_config(config_path)
     kept = json_target(json_path, config=config)

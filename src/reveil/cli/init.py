@@ -12,13 +12,13 @@ import click
 
 from reveil.cli import interrupts
 from reveil.cli.console import Console, quiet_option
-from reveil.errors import DataError, FileError, InputError
-from reveil.schema import Role, Type, toml_key, toml_text
+from reveil.core.errors import DataError, FileError, InputError
+from reveil.tables.schema import Role, Type, toml_key, toml_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.profiling import ColumnProfile, Profile
+    from reveil.tables.profiling import ColumnProfile, Profile
 
 _ROLES = {
     Role.PERSON: "whom the row is about: the same number in every release, never published",
@@ -56,7 +56,7 @@ def command(data: str, yes: bool, out: str, quiet: bool) -> None:
     target = _target(Path(out), Path(data), ask=not yes)
     with console.progress():
         console.stage("reading")
-        from reveil.profiling import profile
+        from reveil.tables.profiling import profile
 
         console.announce_compilation()
         found = profile(data)
@@ -158,7 +158,7 @@ def _suggestions(column: ColumnProfile, key: str) -> Iterator[str]:
 
 
 def _guarantee_lines(found: Profile) -> Iterator[str]:
-    from reveil import registry
+    from reveil.core import registry
 
     proposal = found.guarantee
     yield ""
@@ -248,7 +248,7 @@ def _check(found: Profile) -> None:
 
 def _target(target: Path, data: Path, *, ask: bool) -> Path:
     """Return the path to write to; an existing file is only replaced when somebody says so, and never a table."""
-    from reveil.files import Kept, file_target
+    from reveil.releases.files import Kept, file_target
 
     file_target(target, Kept((data,)), config=True)
     if target.exists() and (not ask or not click.confirm(f"{target} exists. Write over it?", err=True)):
@@ -258,8 +258,8 @@ def _target(target: Path, data: Path, *, ask: bool) -> Path:
 
 def _write(target: Path, data: Path, text: str) -> None:
     """Put the config in place at once, after it was read back: no half of it, and none that does not load."""
-    from reveil.config import load_config
-    from reveil.files import Kept, draft_folder, write_file
+    from reveil.releases.files import Kept, draft_folder, write_file
+    from reveil.series.config import load_config
 
     with draft_folder(target) as folder:
         draft = folder / target.name

@@ -11,7 +11,7 @@ from reveil.cli.console import Console, config_option, json_option, json_target,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.measures import Measures
+    from reveil.analysis.measures import Measures
 
 BETTER = {"larger": "larger is better", "smaller": "smaller is better", "neither": ""}
 NOTES = {"query_error skipped": "queries that no raw record satisfies, left out of mean and median"}
@@ -51,12 +51,12 @@ def command(
     console = Console(quiet=quiet)
     with console.progress():
         console.stage("starting")
-        from reveil.config import load_config
-        from reveil.measures import measure
-        from reveil.release import Release
+        from reveil.analysis.measures import measure
+        from reveil.releases.release import Release
         from reveil.series import Series
+        from reveil.series.config import load_config
         from reveil.series.reading import selected
-        from reveil.snapshot import read_snapshot
+        from reveil.tables.snapshot import read_snapshot
 
         console.announce_compilation()
         config = load_config(config_path)
@@ -81,7 +81,7 @@ def command(
 
 def table(found: Measures) -> str:
     """Lay out names, values and meanings in columns."""
-    from reveil.measures import meanings
+    from reveil.analysis.measures import meanings
 
     lines = []
     for key, meaning in meanings().items():

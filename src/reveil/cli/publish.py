@@ -41,8 +41,8 @@ def command(
     console = Console(quiet=quiet)
     with console.progress():
         console.stage("starting")
-        from reveil.config import load_config
-        from reveil.publishing import publish_file
+        from reveil.series.config import load_config
+        from reveil.series.publishing import publish_file
 
         console.announce_compilation()
         config = load_config(config_path)
@@ -60,8 +60,8 @@ def command(
         )
         release, manifest = published.release, published.release.manifest
         if dry_run and columns is None and where is None:
+            from reveil.analysis.measures import measure
             from reveil.cli.measure import table
-            from reveil.measures import measure
 
             console.stage("measuring")
             measures = table(measure(data, release, config.schema))

@@ -25,9 +25,9 @@ def command(release_path: str, expression: str, config_path: str | None, json_pa
     A null satisfies no comparison; 'not' turns that round too. The estimate takes the values inside a published
     range or set as equally likely. The bounds also cover the records that were suppressed.
     """  # noqa: D301  (click reads the backspace)
-    from reveil.queries import count
-    from reveil.release import Release
-    from reveil.schema import Schema
+    from reveil.analysis.queries import count
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
 
     kept = json_target(json_path, release_path, config_path)
     schema = None if config_path is None else Schema.load(config_path)

@@ -45,8 +45,8 @@ def command(
     console = Console(quiet=quiet)
     with console.progress():
         console.stage("starting")
-        from reveil.config import load_config
-        from reveil.publishing import verify_file
+        from reveil.series.config import load_config
+        from reveil.series.publishing import verify_file
 
         console.announce_compilation()
         config = load_config(config_path)
@@ -70,9 +70,9 @@ def _series(config_path: str, truths: tuple[str, ...], where: str | None, consol
     """Judge a whole series."""
     with console.progress():
         console.stage("starting")
-        from reveil.config import load_config
-        from reveil.errors import FileError, VerificationError
-        from reveil.publishing import verify_series
+        from reveil.core.errors import FileError, VerificationError
+        from reveil.series.config import load_config
+        from reveil.series.publishing import verify_series
 
         found = verify_series(load_config(config_path), truths, where=where, stage=console.stage)
     for line in (*found.missing, *found.broken):

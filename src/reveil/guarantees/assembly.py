@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.errors import ConfigError, VerificationError
-from reveil.notation import Form
-from reveil.recoders.boxes import FORMS
-from reveil.release import COUNT, GROUP, LEVEL, compact, dtype_name
-from reveil.schema import FOLDED, Role
+from reveil.core.errors import ConfigError, VerificationError
+from reveil.grouping.recoders.boxes import FORMS
+from reveil.releases.release import COUNT, GROUP, LEVEL, compact, dtype_name
+from reveil.tables.notation import Form
+from reveil.tables.schema import FOLDED, Role
 
 if TYPE_CHECKING:
-    from reveil.codes import Codes
-    from reveil.groupers.base import Grouper
+    from reveil.core.arrays import CodeArray
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Memory
-    from reveil.schema import Column, Schema
-    from reveil.snapshot import Snapshot
-    from reveil.statistics import CodeArray
+    from reveil.models.encoding import Codes
+    from reveil.tables.schema import Column, Schema
+    from reveil.tables.snapshot import Snapshot
 
 
 def check_no_method(kind: str, method: Grouper | None) -> None:

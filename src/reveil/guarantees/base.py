@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from reveil.errors import ConfigError
-from reveil.limits import Limit, at_most
+from reveil.core.errors import ConfigError
+from reveil.models.limits import Limit, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from reveil.codes import Codes
-    from reveil.expressions import Expression
-    from reveil.groupers.base import Grouper
-    from reveil.membership import Membership
+    from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.grouping.groupers.base import Grouper
+    from reveil.guarantees.signatures.sets import Sets
     from reveil.models.base import Model
-    from reveil.release import Release
-    from reveil.schema import Schema
-    from reveil.signatures.sets import Sets
-    from reveil.snapshot import Snapshot
-    from reveil.statistics import BoolArray, CodeArray
+    from reveil.models.encoding import Codes
+    from reveil.releases.membership import Membership
+    from reveil.releases.release import Release
+    from reveil.tables.expressions import Expression
+    from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
     from reveil.vault.protocol import Book, Entries
 
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reveil.groups import renumbered
+from reveil.models.statistics import GroupStats, Histogram
 from reveil.models.t_closeness import TCloseness
-from reveil.statistics import GroupStats, Histogram
+from reveil.releases.groups import renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from reveil.release import Release
-    from reveil.statistics import CodeArray, Reference
+    from reveil.core.arrays import CodeArray
+    from reveil.models.statistics import Reference
+    from reveil.releases.release import Release
 
 
 def group_statistics(

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray
+    from reveil.core.arrays import BoolArray
 
 WholeArray = npt.NDArray[Any]
 FloatArray = npt.NDArray[np.float64]

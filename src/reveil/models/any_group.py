@@ -10,8 +10,9 @@ import numpy as np
 from reveil.models.base import FloatArray, Model, Tags
 
 if TYPE_CHECKING:
-    from reveil.limits import Limit, Over
-    from reveil.statistics import BoolArray, GroupStats, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
+    from reveil.models.limits import Limit, Over
+    from reveil.models.statistics import GroupStats
 
 
 @dataclass(frozen=True)

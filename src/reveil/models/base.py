@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from reveil.errors import ConfigError, shown
-from reveil.limits import Limit, Over
+from reveil.core.errors import ConfigError, shown
+from reveil.models.limits import Limit, Over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.schema import Schema
-    from reveil.statistics import BoolArray, GroupStats, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
+    from reveil.models.statistics import GroupStats
+    from reveil.tables.schema import Schema
 
 FloatArray = npt.NDArray[np.float64]
 

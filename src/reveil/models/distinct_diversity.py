@@ -10,7 +10,8 @@ import numpy as np
 from reveil.models.base import FloatArray, Tags, ValueModel, whole_number
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
+    from reveil.models.statistics import GroupStats
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.statistics import BoolArray, GroupStats, Histogram, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
+    from reveil.models.statistics import GroupStats, Histogram
 
 PRECISION = Context(prec=50)
 LARGEST_POWER = 2**22  # bits of the numbers that are compared to settle a tie

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reveil.limits import Limit, Over
 from reveil.models._exact import at_most, extreme, quotient, rounded_down
 from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
+from reveil.models.limits import Limit, Over
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
+    from reveil.models.statistics import GroupStats
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.limits import Limit, Over
 from reveil.models.base import FloatArray, Model, Tags, whole_number
+from reveil.models.limits import Limit, Over
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
+    from reveil.models.statistics import GroupStats
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.errors import ConfigError
+from reveil.core.errors import ConfigError
 from reveil.models._exact import at_most, extreme, quotient, rounded_up
 from reveil.models.base import FloatArray, Tags, ValueModel, exact_number, plain_number, whole_number
 
 if TYPE_CHECKING:
-    from reveil.statistics import BoolArray, GroupStats, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
+    from reveil.models.statistics import GroupStats
 
 
 @dataclass(frozen=True, kw_only=True)

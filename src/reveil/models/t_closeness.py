@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.errors import ConfigError
+from reveil.core.errors import ConfigError
 from reveil.models._exact import LIMIT, WholeArray, at_most, extreme, quotient, rounded_up
 from reveil.models.base import FloatArray, Tags, ValueModel, concerned, exact_number, plain_number, words_of
-from reveil.schema import Schema, Type
-from reveil.statistics import BoolArray, CodeArray, GroupStats, Histogram, IntArray, Reference
+from reveil.models.statistics import GroupStats, Histogram, Reference
+from reveil.tables.schema import Schema, Type
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 DISTANCES = ("ordered", "equal", "taxonomy")
 

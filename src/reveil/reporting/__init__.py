@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.config import Config, load_config
-from reveil.errors import FileError
-from reveil.files import Kept, draft_folder, file_target, put_in_place
+from reveil.core.errors import FileError
+from reveil.releases.files import Kept, draft_folder, file_target, put_in_place
 from reveil.reporting.gathering import gather
 from reveil.reporting.holdings import Given, hold
 from reveil.reporting.page import render
-from reveil.schema import Role
+from reveil.series.config import Config, load_config
 from reveil.series.published import silent
+from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from reveil import charts
+from reveil.reporting import charts
 from reveil.reporting.marks import Column, Marks, figure, folded, paragraph, terms
 
 SIX = 6  # lines that a chart still tells apart

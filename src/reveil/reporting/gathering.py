@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reveil.errors import ConfigError, ReveilError
-from reveil.groups import groups_of
-from reveil.manifest import version
-from reveil.measures.aggregates import aggregates
-from reveil.measures.base import Subject, Workload
-from reveil.measures.entropy import Entropy
-from reveil.measures.privacy_loss import PrivacyLoss
-from reveil.measures.query_error import QueryError
+from reveil.analysis.measures.aggregates import aggregates
+from reveil.analysis.measures.base import Subject, Workload
+from reveil.analysis.measures.entropy import Entropy
+from reveil.analysis.measures.privacy_loss import PrivacyLoss
+from reveil.analysis.measures.query_error import QueryError
+from reveil.core.errors import ConfigError, ReveilError
 from reveil.models.any_group import AnyGroup
+from reveil.releases.groups import groups_of
+from reveil.releases.manifest import version
+from reveil.releases.respelling import respelled
 from reveil.reporting.known_values import knowing
 from reveil.reporting.over_time import comparing, risk, trend
 from reveil.reporting.words import GRADES, plain_limits, plain_words, sections
-from reveil.respelling import respelled
 from reveil.series.agreement import described
 from reveil.series.lines import line
 from reveil.series.published import silent
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reveil.reporting.holdings import Held, Holdings
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
 
 FORMAT = 1
 QUERIES = 200

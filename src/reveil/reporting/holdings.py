@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.config import Config, load_config
-from reveil.errors import ConfigError, FileError, ReveilError
-from reveil.foreign import read_release
-from reveil.release import Release
+from reveil.core.errors import ConfigError, FileError, ReveilError
+from reveil.releases.foreign import read_release
+from reveil.releases.release import Release
 from reveil.series import Series
+from reveil.series.config import Config, load_config
 from reveil.series.finding import is_release
-from reveil.snapshot import Snapshot, read_snapshot
+from reveil.tables.snapshot import Snapshot, read_snapshot
 from reveil.vault.protocol import ABANDONED, ADOPTED
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reveil.groupers.base import Grouper
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
     from reveil.vault import ReleaseRow
 
 Given = str | os.PathLike[str] | Release

@@ -6,18 +6,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from reveil.adversary import audit
-from reveil.adversary.course import course
-from reveil.adversary.wording import broken
-from reveil.errors import ReveilError
-from reveil.measures.churn import churn
-from reveil.measures.comparability import comparability
-from reveil.measures.trend import trend_error
+from reveil.adversary.over_time import course
+from reveil.adversary.sentences import broken
+from reveil.analysis.measures.churn import churn
+from reveil.analysis.measures.comparability import comparability
+from reveil.analysis.measures.trend import trend_error
+from reveil.core.errors import ReveilError
 from reveil.vault.requests import asks_the_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reveil.adversary.course import Step
+    from reveil.adversary.over_time import Step
     from reveil.reporting.holdings import Held, Holdings
 
 ATTACK = ("highest", "highest_proven", "certain")

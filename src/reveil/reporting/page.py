@@ -9,8 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from reveil import charts
-from reveil.reporting import chapters, known_values
+from reveil.reporting import chapters, charts, known_values
 from reveil.reporting.document import document
 from reveil.reporting.marks import Column, Marks, figure, folded, listed, paragraph, terms
 from reveil.reporting.words import SECTIONS

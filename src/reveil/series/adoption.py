@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.alike import one_spelling, spelled_as
-from reveil.codes import encode
-from reveil.errors import DataError, ReveilError
-from reveil.foreign import read_release
+from reveil.core.errors import DataError, ReveilError
 from reveil.guarantees.base import Adoption
-from reveil.linking import place
-from reveil.manifest import digest_of_bytes, manifest_path
-from reveil.membership import membership
-from reveil.respelling import shown, with_spellings
+from reveil.models.encoding import encode
+from reveil.releases.foreign import read_release
+from reveil.releases.linking import place
+from reveil.releases.manifest import digest_of_bytes, manifest_path
+from reveil.releases.membership import membership
+from reveil.releases.respelling import shown, with_spellings
 from reveil.series.backups import refuse_if_out_of_order
-from reveil.series.lasting import digest_of_snapshot
+from reveil.series.stable_codes import digest_of_snapshot
 from reveil.series.telling import Job, Telling, placements_of
+from reveil.tables.alike import one_spelling, spelled_as
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from reveil.guarantees.base import Guarantee, Prepared
-    from reveil.release import Release
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Release
+    from reveil.tables.snapshot import Snapshot
     from reveil.vault import Vault
     from reveil.vault.protocol import Entries
 

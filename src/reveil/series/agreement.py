@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import ConfigError, RefusedError, shown
-from reveil.schema import FOLDED, Role
+from reveil.core.errors import ConfigError, RefusedError, shown
+from reveil.tables.schema import FOLDED, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.groupers.base import Grouper
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
-    from reveil.schema import Column, Schema
+    from reveil.tables.schema import Column, Schema
 
 _SHOWN = 12
 

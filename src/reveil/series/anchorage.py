@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from reveil.errors import RefusedError
+from reveil.core.errors import RefusedError
 from reveil.series.backups import refuse_if_begun_before, refuse_if_behind
 from reveil.vault.anchor import Anchor
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reveil.verification import Promised
 
 if TYPE_CHECKING:
-    from reveil.groupers.base import Grouper
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
 
 

@@ -12,10 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import FileError, RefusedError, ReveilError
-from reveil.files import SUFFIXES, tables_of
-from reveil.manifest import MANIFEST, digest_of, manifest_at, manifest_path
-from reveil.release import Release
+from reveil.core.errors import FileError, RefusedError, ReveilError
+from reveil.releases.files import SUFFIXES, tables_of
+from reveil.releases.manifest import MANIFEST, digest_of, manifest_at, manifest_path
+from reveil.releases.release import Release
 from reveil.series.walking import Walk
 from reveil.vault.protocol import ADOPTED
 

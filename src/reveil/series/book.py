@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.series.lasting import Lasting, texts_of
+from reveil.series.stable_codes import Lasting, texts_of
 
 if TYPE_CHECKING:
     from reveil.vault import Recall, Vault

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reveil.alike import alike
-from reveil.errors import DataError
-from reveil.release import dtype_name, dtype_named
-from reveil.respelling import shown
-from reveil.schema import EXACT, Role, Schema, looks_alike
-from reveil.snapshot import Snapshot, type_of
+from reveil.core.errors import DataError
+from reveil.releases.release import dtype_name, dtype_named
+from reveil.releases.respelling import shown
+from reveil.tables.alike import alike
+from reveil.tables.schema import EXACT, Role, Schema, looks_alike
+from reveil.tables.snapshot import Snapshot, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

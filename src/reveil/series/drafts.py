@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveil.errors import FileError, InputError, VaultError
-from reveil.files import SUFFIXES, draft_folder, not_of_another, put_in_place, tables_of
-from reveil.manifest import digest_of, digest_of_bytes, manifest_path, read_manifest
-from reveil.release import Release
+from reveil.core.errors import FileError, InputError, VaultError
+from reveil.releases.files import SUFFIXES, draft_folder, not_of_another, put_in_place, tables_of
+from reveil.releases.manifest import digest_of, digest_of_bytes, manifest_path, read_manifest
+from reveil.releases.release import Release
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import InputError, ReveilError
-from reveil.files import SUFFIXES, tables_of
-from reveil.manifest import digest_of, read_manifest
-from reveil.measures.aggregates import aggregates
+from reveil.analysis.measures.aggregates import aggregates
+from reveil.core.errors import InputError, ReveilError
+from reveil.releases.files import SUFFIXES, tables_of
+from reveil.releases.manifest import digest_of, read_manifest
 from reveil.series.backups import is_table_of, says_the_same
 from reveil.series.drafts import draft_path
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
     from reveil.guarantees.base import Prepared
-    from reveil.snapshot import Snapshot
+    from reveil.tables.snapshot import Snapshot
     from reveil.vault import DuckDBVault, ReleaseRow
 
 

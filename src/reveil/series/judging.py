@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.expressions import matches, parse
-from reveil.notation import parsed
 from reveil.series.asking import asked_for
-from reveil.series.lasting import texts_of
+from reveil.series.stable_codes import texts_of
+from reveil.tables.expressions import matches, parse
+from reveil.tables.notation import parsed
 from reveil.vault.protocol import Entries, Ledger
 from reveil.vault.requests import WHERE
 from reveil.verification.population import Selection
@@ -26,11 +26,11 @@ from reveil.verification.shown import Shown
 from reveil.verification.surface import check_files
 
 if TYPE_CHECKING:
-    from reveil.groupers.base import Grouper
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee, Prepared
-    from reveil.release import Release
+    from reveil.releases.release import Release
     from reveil.series.telling import Job, Telling
-    from reveil.snapshot import Snapshot
+    from reveil.tables.snapshot import Snapshot
     from reveil.vault import ReleaseRow, Vault
     from reveil.verification.record import Update
 

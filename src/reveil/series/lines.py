@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import PendingError
-from reveil.events import Event
+from reveil.core.errors import PendingError
+from reveil.series.events import Event
 
 if TYPE_CHECKING:
-    from reveil.events import Events
     from reveil.guarantees.base import Guarantee
+    from reveil.series.events import Events
     from reveil.series.telling import Telling
     from reveil.vault import ReleaseRow
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reveil.errors import ConfigError, DataError
-from reveil.schema import Column, Schema
-from reveil.snapshot import canonical_text, read_snapshot
-from reveil.snapshot.frames import from_native
+from reveil.core.errors import ConfigError, DataError
+from reveil.tables.schema import Column, Schema
+from reveil.tables.snapshot import canonical_text, read_snapshot
+from reveil.tables.snapshot.frames import from_native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from reveil.release import Release
+    from reveil.releases.release import Release
 
 Stage = Callable[[str], None]
 How = Literal["published", "resumed", "already"]

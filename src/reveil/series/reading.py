@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import ConfigError, DataError, ExpressionError, VerificationError
-from reveil.expressions import matches, parse
-from reveil.schema import Role, Schema
+from reveil.core.errors import ConfigError, DataError, ExpressionError, VerificationError
 from reveil.series.agreement import check_columns
 from reveil.series.backups import is_table_of, says_the_same
 from reveil.series.column_types import settled, with_known_spellings, with_known_types
 from reveil.series.telling import Job
-from reveil.snapshot import Snapshot, read_snapshot
-from reveil.snapshot.csv_file import check_path
+from reveil.tables.expressions import matches, parse
+from reveil.tables.schema import Role, Schema
+from reveil.tables.snapshot import Snapshot, read_snapshot
+from reveil.tables.snapshot.csv_file import check_path
 from reveil.vault.requests import COLUMNS, WHERE, is_expression
 
 if TYPE_CHECKING:

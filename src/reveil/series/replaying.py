@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.errors import ReveilError, VerificationError
-from reveil.release import Release
+from reveil.core.errors import ReveilError, VerificationError
+from reveil.releases.release import Release
 from reveil.series.asking import asked_for
 from reveil.series.finding import find_file
 from reveil.series.judging import VaultRecord, selection_of
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from reveil.groupers.base import Grouper
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
-    from reveil.schema import Schema
     from reveil.series.telling import Job
+    from reveil.tables.schema import Schema
     from reveil.vault import DuckDBVault, ReleaseRow
 
 

@@ -12,31 +12,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.codes import encode
-from reveil.config import Config, load_config, placed
-from reveil.errors import ConfigError, RefusedError
-from reveil.files import Kept, output_path, release_target, undisturbed
+from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Guarantee, Prepared
-from reveil.release import GROUP, Release
-from reveil.schema import Role
+from reveil.models.encoding import encode
+from reveil.releases.files import Kept, output_path, release_target, undisturbed
+from reveil.releases.release import GROUP, Release
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, check_roles, described, roles_ever, same_making
-from reveil.series.alone import alone
 from reveil.series.anchorage import lacking, may_begin, may_publish, repairing, taken_away_if_refused
 from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
 from reveil.series.column_types import as_begun, check_declared
+from reveil.series.config import Config, load_config
 from reveil.series.drafts import deliver, draft_path, find_copy, not_another, remove_drafts
 from reveil.series.finding import find_file, measures_of
 from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import NEW_VAULT, line, noted, pending, qualify, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import How, Published, Stage, silent
+from reveil.series.publisher_lock import alone
 from reveil.series.reading import files_of, job_of, read_job, read_part
 from reveil.series.replaying import Replayed, replay
 from reveil.series.telling import LAYOUT, Job, Telling, forgotten, placements_of
 from reveil.series.warnings import warnings
-from reveil.snapshot import Snapshot, to_native
+from reveil.tables.schema import Role
+from reveil.tables.settings import placed
+from reveil.tables.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.duckdb_vault import DATABASE
 from reveil.vault.private import private
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from reveil.groupers.base import Grouper
-    from reveil.schema import Schema
+    from reveil.grouping.groupers.base import Grouper
+    from reveil.tables.schema import Schema
     from reveil.vault.protocol import Entries
 
 

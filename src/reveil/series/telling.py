@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.codes import encode
-from reveil.events import Events, events
-from reveil.expressions import parse
 from reveil.guarantees.base import Memory
-from reveil.manifest import digest_of_bytes, manifest_bytes
-from reveil.schema import Role
+from reveil.guarantees.signatures.sets import Sets
+from reveil.models.encoding import encode
+from reveil.releases.manifest import digest_of_bytes, manifest_bytes
 from reveil.series.book import VaultBook
 from reveil.series.column_types import SPELLINGS, spellings_of, types_of
-from reveil.series.lasting import Lasting, digest_of_snapshot, in_order, lasting_codes, texts_of
+from reveil.series.events import Events, events
 from reveil.series.persons import KIND, identities, kind_of
-from reveil.signatures.sets import Sets
+from reveil.series.stable_codes import Lasting, digest_of_snapshot, in_order, lasting_codes, texts_of
+from reveil.tables.expressions import parse
+from reveil.tables.schema import Role
 from reveil.vault import Change
 from reveil.vault.protocol import ADOPTED
 from reveil.vault.requests import WHERE, asks_the_same, kept_expression
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from reveil.codes import Codes
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.guarantees.base import Guarantee, Prepared
-    from reveil.release import Release
-    from reveil.snapshot import Snapshot
-    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.models.encoding import Codes
+    from reveil.releases.release import Release
+    from reveil.tables.snapshot import Snapshot
     from reveil.vault import Recall, ReleaseRow, Vault
     from reveil.vault.protocol import Book, Entries
 

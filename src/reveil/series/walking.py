@@ -7,8 +7,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reveil.files import VAULT_FILE
-from reveil.manifest import MANIFEST, manifest_at
+from reveil.releases.files import VAULT_FILE
+from reveil.releases.manifest import MANIFEST, manifest_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.errors import shown
-from reveil.schema import EXACT
+from reveil.core.errors import shown
+from reveil.tables.schema import EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from reveil.snapshot import Snapshot
+    from reveil.tables.snapshot import Snapshot
 
 
 def warnings(snapshot: Snapshot, kept: Iterable[str] = ()) -> Iterator[str]:

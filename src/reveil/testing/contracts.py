@@ -10,14 +10,14 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from reveil.codes import Codes, encode
-from reveil.errors import ConfigError, InfeasibleError
-from reveil.groupers.base import Grouper, check_feasible, check_plan
+from reveil.core.errors import ConfigError, InfeasibleError
+from reveil.grouping.groupers.base import Grouper, check_feasible, check_plan
 from reveil.models.distinct_diversity import DistinctDiversity
+from reveil.models.encoding import Codes, encode
 from reveil.models.k_anonymity import KAnonymity
+from reveil.models.statistics import GroupStats, Histogram, Partition
 from reveil.models.t_closeness import TCloseness
-from reveil.snapshot import read_snapshot
-from reveil.statistics import GroupStats, Histogram, Partition
+from reveil.tables.snapshot import read_snapshot
 from reveil.testing.strategies import Table, group_statistics, tables
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 from hypothesis import strategies as st
 
-from reveil.schema import Schema
+from reveil.tables.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from reveil.hierarchy import Taxonomy
-from reveil.schema import Schema
-from reveil.statistics import GroupStats, Histogram, Reference
+from reveil.models.statistics import GroupStats, Histogram, Reference
+from reveil.tables.hierarchy import Taxonomy
+from reveil.tables.schema import Schema
 
 NASTY = ["*", "[1, 2]", "{a}", "a, b", '"q"', "", "x | null", "=1+1", "-3", " pad ", "new\nline", "null", "ü", "a}b"]
 REGIONS = {"North": {"Fells": ["f1", "f2"], "Coast": ["c1", "c2", "c3"]}, "South": {"Plain": ["p1", "p2"]}}

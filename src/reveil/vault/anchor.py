@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 from reveil.vault.private import write_private
 
 if TYPE_CHECKING:

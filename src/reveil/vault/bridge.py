@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from reveil.errors import BusyError, VaultError
+from reveil.core.errors import BusyError, VaultError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ import json
 import secrets
 from typing import TYPE_CHECKING
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 from reveil.vault.bridge import one
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from reveil.errors import BusyError, RefusedError, VaultError
+from reveil.core.errors import BusyError, RefusedError, VaultError
 from reveil.vault import chain, ledgers, settings
 from reveil.vault.anchored import Anchored
 from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, columns, integers, lent, one, texts, translated

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 from reveil.vault.private import private, write_private
 
 if TYPE_CHECKING:

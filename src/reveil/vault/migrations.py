@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

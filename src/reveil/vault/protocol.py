@@ -186,7 +186,7 @@ class Vault(Protocol):
     """What never leaves the building. One vault object belongs to one thread.
 
     Whoever implements this keeps two promises. A change is in the vault entirely or not at all, whenever the process
-    is killed; and of two publishers who prepare the same release, one is told :class:`~reveil.errors.BusyError`.
+    is killed; and of two publishers who prepare the same release, one is told :class:`~reveil.core.errors.BusyError`.
     """
 
     @property
@@ -258,8 +258,8 @@ class Vault(Protocol):
     def prepare(self, change: Change) -> None:
         """Write a release and all that it tells, in one transaction.
 
-        Raises :class:`~reveil.errors.BusyError` if the release before it is not the last one, and
-        :class:`~reveil.errors.PendingError` if a release is pending.
+        Raises :class:`~reveil.core.errors.BusyError` if the release before it is not the last one, and
+        :class:`~reveil.core.errors.PendingError` if a release is pending.
         """
 
     def confirm(self, release: int, *, path: str | None = None, facts: dict[str, Any] | None = None) -> None:

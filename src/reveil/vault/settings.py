@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import BusyError, PendingError
+from reveil.core.errors import BusyError, PendingError
 from reveil.vault.bridge import FIRST_HINT, FIRST_TEXT, one
 from reveil.vault.protocol import PENDING
 

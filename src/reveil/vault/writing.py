@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import VaultError
+from reveil.core.errors import VaultError
 from reveil.vault import ledgers, settings
 from reveil.vault.bridge import lent, match, one
 from reveil.vault.protocol import ADOPTED, PENDING

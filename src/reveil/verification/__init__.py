@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reveil.errors import VerificationError
-from reveil.release import GROUP
+from reveil.core.errors import VerificationError
+from reveil.releases.release import GROUP
 from reveil.verification.cells import line_of
 from reveil.verification.counting import Counts, Groups, counts_of, described, groups_of
 from reveil.verification.geometry import innermost
@@ -39,8 +39,8 @@ from reveil.verification.shape import check_boxes, check_counterfeits, check_des
 from reveil.verification.surface import check_order, check_sets
 
 if TYPE_CHECKING:
-    from reveil.release import Release
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Release
+    from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import AnyInts, Bools
 
 __all__ = ["Promised", "verify"]

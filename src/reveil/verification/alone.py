@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 from reveil.verification.counting import Counts, Tally, coded, described, groups_of
 from reveil.verification.shape import check_boxes, check_counterfeits
 from reveil.verification.surface import check_sets
 
 if TYPE_CHECKING:
-    from reveil.release import Release
-    from reveil.schema import Schema
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
     from reveil.verification.promised import Promised
 
 

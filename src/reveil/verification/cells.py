@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import VerificationError
-from reveil.notation import Form, split_label
-from reveil.snapshot import canonical_text
+from reveil.core.errors import VerificationError
+from reveil.tables.notation import Form, split_label
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from reveil.release import Cells
-    from reveil.schema import Column
+    from reveil.releases.release import Cells
+    from reveil.tables.schema import Column
     from reveil.verification.arrays import AnyInts, Bools, Codes, Ints
 
 _TABLE = 1 << 24  # cells of a table of booleans up to which one is made

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.errors import VerificationError, excerpt
-from reveil.snapshot import canonical_text
+from reveil.core.errors import VerificationError, excerpt
+from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import Codes, Ints, distinct_rows, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.release import Release
-    from reveil.schema import Column
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Column
+    from reveil.tables.snapshot import Snapshot
 
 _DIGITS = 10  # of the largest number of a group
 _CELLS = 8  # of a dense table per row, up to which counting in it is faster than sorting

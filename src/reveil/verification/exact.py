@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 
 if TYPE_CHECKING:
     from reveil.verification.arrays import Bools

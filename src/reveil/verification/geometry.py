@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
-from reveil.errors import VerificationError
-from reveil.notation import Form
+from reveil.core.errors import VerificationError
+from reveil.tables.notation import Form
 from reveil.verification.arrays import Ints, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reveil.release import Release
+    from reveil.releases.release import Release
     from reveil.verification.arrays import AnyInts, Bools, Codes
     from reveil.verification.cells import Line
 

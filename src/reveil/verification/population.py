@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.errors import ReveilError, VerificationError
-from reveil.notation import parsed
-from reveil.schema import Role, Schema
-from reveil.snapshot import canonical_text, read_snapshot, read_text_table, type_of
-from reveil.snapshot.parquet_file import read_parquet
+from reveil.core.errors import ReveilError, VerificationError
+from reveil.tables.notation import parsed
+from reveil.tables.schema import Role, Schema
+from reveil.tables.snapshot import canonical_text, read_snapshot, read_text_table, type_of
+from reveil.tables.snapshot.parquet_file import read_parquet
 from reveil.verification.cells import line_of
 from reveil.verification.geometry import points_in_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reveil.release import Release
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Release
+    from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import Ints
     from reveil.verification.shown import Shown
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 from reveil.verification.judges.base import GroupJudge, group_judges, judge_named, other_promise
 
 if TYPE_CHECKING:

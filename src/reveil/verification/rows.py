@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import VerificationError
-from reveil.release import COUNT, GROUP
+from reveil.core.errors import VerificationError
+from reveil.releases.release import COUNT, GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.release import Release
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Release
+    from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import AnyInts, Bools, Codes
     from reveil.verification.cells import Line
     from reveil.verification.counting import Groups

@@ -9,16 +9,16 @@ import numpy as np
 import polars as pl
 from scipy.stats import binom
 
-from reveil.errors import VerificationError
-from reveil.hierarchy import value_text
-from reveil.notation import Form, parsed, split_label
+from reveil.core.errors import VerificationError
+from reveil.tables.hierarchy import value_text
+from reveil.tables.notation import Form, parsed, split_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.release import Cells, Release
-    from reveil.schema import Column
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Cells, Release
+    from reveil.tables.schema import Column
+    from reveil.tables.snapshot import Snapshot
 
 _BLOCK = 4096
 _ROUNDING = 1e-9

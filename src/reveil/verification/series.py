@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 from reveil.verification import verify
 from reveil.verification.record import MemoryRecord
 
 if TYPE_CHECKING:
-    from reveil.snapshot import Snapshot
+    from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import AnyInts
     from reveil.verification.promised import Promised
     from reveil.verification.record import Books, Record, Update

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reveil.errors import VerificationError
-from reveil.notation import Form
-from reveil.release import COUNT, GROUP, LEVEL, dtype_name
-from reveil.schema import Role
+from reveil.core.errors import VerificationError
+from reveil.releases.release import COUNT, GROUP, LEVEL, dtype_name
+from reveil.tables.notation import Form
+from reveil.tables.schema import Role
 from reveil.verification.cells import wanted_form
 from reveil.verification.counting import counterfeits_in
 
 if TYPE_CHECKING:
-    from reveil.release import Release
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Release
+    from reveil.tables.snapshot import Snapshot
     from reveil.verification.counting import Groups
 
 

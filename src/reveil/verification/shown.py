@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reveil.errors import VerificationError
-from reveil.snapshot import canonical_text
+from reveil.core.errors import VerificationError
+from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import Bools, Codes, Ints, distinct_rows, marks_of
 from reveil.verification.counting import Groups, groups_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from reveil.release import Release
-    from reveil.schema import Schema
-    from reveil.snapshot import Snapshot
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
     from reveil.verification.population import Selection
 
 

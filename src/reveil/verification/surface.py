@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.errors import VerificationError
-from reveil.files import tables_of
-from reveil.notation import Form
+from reveil.core.errors import VerificationError
+from reveil.releases.files import tables_of
+from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
-    from reveil.release import Release
-    from reveil.schema import Schema
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
     from reveil.verification.arrays import AnyInts
 
 _FEW = 16  # rows in order by chance: less than once in 10**13

@@ -8,12 +8,12 @@ import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import pair_of, pairs_of, places_of, runs_of, spread
-from reveil.adversary.rest import of_rest
+from reveil.adversary.remainders import of_rest
 
 if TYPE_CHECKING:
     from reveil.adversary.cells import Pair
     from reveil.adversary.evidence import Evidence
-    from reveil.statistics import BoolArray
+    from reveil.core.arrays import BoolArray
 
 
 class Absence(Attack):

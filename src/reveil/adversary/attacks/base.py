@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
-    from reveil.statistics import BoolArray, CodeArray, IntArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 

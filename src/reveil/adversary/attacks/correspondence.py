@@ -8,11 +8,11 @@ import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import Pair, count_of, pair_of, pairs_of, runs_of, spread
-from reveil.adversary.rest import of_rest
+from reveil.adversary.remainders import of_rest
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
-    from reveil.statistics import IntArray
+    from reveil.core.arrays import IntArray
 
 
 class Correspondence(Attack):

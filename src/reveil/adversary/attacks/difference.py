@@ -8,11 +8,11 @@ import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import Pair, pair_of, pairs_of, runs_of
-from reveil.adversary.rest import of_rest
+from reveil.adversary.remainders import of_rest
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
-    from reveil.statistics import BoolArray
+    from reveil.core.arrays import BoolArray
 
 
 class Difference(Attack):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
-from reveil.adversary.shares import believed, shares_of
+from reveil.adversary.beliefs import believed, shares_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from reveil.adversary.evidence import Evidence, View
-    from reveil.statistics import IntArray
+    from reveil.core.arrays import IntArray
 
     WordArray = npt.NDArray[np.uint64]
 

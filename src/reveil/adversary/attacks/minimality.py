@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, mask_of
-from reveil.groups import groups_of
-from reveil.release import LEVEL
+from reveil.releases.groups import groups_of
+from reveil.releases.release import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
 
     from reveil.adversary.evidence import Evidence
-    from reveil.release import Release
+    from reveil.releases.release import Release
 
     History: TypeAlias = tuple[dict[str, str | None], ...]  # per release: the value of each person, by name
     Publisher: TypeAlias = Callable[[History], Mapping[Hashable, Fraction]]

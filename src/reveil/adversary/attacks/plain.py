@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import BITS, ONE, Attack, Findings, joined, mask_of
-from reveil.release import classes_of
-from reveil.snapshot import canonical_text
+from reveil.releases.release import classes_of
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
-    from reveil.statistics import CodeArray
+    from reveil.core.arrays import CodeArray
 
 AT_ONCE = 20_000  # persons
 MOST = 64  # groups of one person whose rows are compared

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from reveil.adversary.appearances import slots_of
 from reveil.adversary.attacks.base import Attack, Findings
 from reveil.adversary.attacks.tau import findings
 from reveil.adversary.chains import narrowed
 from reveil.adversary.counting import HOW, believed
-from reveil.adversary.slots import slots_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence

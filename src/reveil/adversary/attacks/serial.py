@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings, joined, mask_of
+from reveil.adversary.beliefs import shares_of
 from reveil.adversary.cells import spread
-from reveil.adversary.shares import shares_of
 
 if TYPE_CHECKING:
     from reveil.adversary.attacks.base import FloatArray
     from reveil.adversary.evidence import Evidence
-    from reveil.statistics import CodeArray, IntArray
+    from reveil.core.arrays import CodeArray, IntArray
 
 AT_ONCE = 100_000  # persons
 

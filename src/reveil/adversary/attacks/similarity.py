@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
-from reveil.adversary.shares import FloatArray, believed, most_of
-from reveil.codes import is_ordered
-from reveil.snapshot import canonical_text
+from reveil.adversary.beliefs import FloatArray, believed, most_of
+from reveil.models.encoding import is_ordered
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
-    from reveil.statistics import IntArray
+    from reveil.core.arrays import IntArray
 
 WIDTH = 0.1  # of the range of a number: closer values are taken as similar
 

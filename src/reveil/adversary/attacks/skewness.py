@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
-from reveil.adversary.shares import believed, most_of, shares_of
+from reveil.adversary.beliefs import believed, most_of, shares_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence

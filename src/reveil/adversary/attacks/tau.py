@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from reveil.adversary.appearances import Slots, slots_of
 from reveil.adversary.attacks.base import BITS, Attack, Findings
 from reveil.adversary.chains import Possible, agreeing, narrowed
 from reveil.adversary.counting import HOW, Beliefs, believed
-from reveil.adversary.settled import settle
-from reveil.adversary.slots import Slots, slots_of
+from reveil.adversary.separate_signatures import settle
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
-    from reveil.statistics import BoolArray, IntArray
+    from reveil.core.arrays import BoolArray, IntArray
 
 
 class Tau(Attack):
@@ -28,8 +28,8 @@ class Tau(Attack):
 
     The worlds are those that obey the rule which the manifests declare: with tau-safety, and with m-invariance while
     nobody returns or changes, a person's signatures are equal or share nothing. Where all groups have each value
-    equally often, that alone gives the beliefs (:mod:`reveil.adversary.settled`). Where the releases contradict their
-    own rule it is dropped, and the summary says so. A world is who is in which group with which value.
+    equally often, that alone gives the beliefs (:mod:`reveil.adversary.separate_signatures`). Where the releases
+    contradict their own rule it is dropped, and the summary says so. A world is who is in which group with which value.
     :mod:`reveil.adversary.counting` says how beliefs are found, and which of them are exact.
     Source: thesis 000, chapter 4.
     """

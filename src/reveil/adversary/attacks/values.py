@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings, joined, mask_of
+from reveil.adversary.beliefs import shares_of
 from reveil.adversary.cells import spread
 from reveil.adversary.known_values import HIDDEN
-from reveil.adversary.shares import shares_of
-from reveil.release import classes_of
+from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
     from reveil.adversary.known_values import Beside
-    from reveil.statistics import BoolArray, CodeArray
+    from reveil.core.arrays import BoolArray, CodeArray
 
 
 class Values(Attack):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from reveil import registry
-from reveil.errors import ConfigError, VerificationError
+from reveil.core import registry
+from reveil.core.errors import ConfigError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

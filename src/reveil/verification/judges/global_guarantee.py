@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reveil.notation import SUPPRESSED_VALUE
+from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.verification.arrays import halves, mark_of, marks_of, whole
 from reveil.verification.exact import shown as number_shown
 from reveil.verification.exact import written
@@ -22,7 +22,7 @@ from reveil.verification.shown import forgotten, unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.judges.base import GroupJudge
     from reveil.verification.promised import Promised

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 from reveil.verification.judges.base import other_promise
 from reveil.verification.promised import Promised, group_demands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.judges.base import GroupJudge
     from reveil.verification.record import Books, Record, Update

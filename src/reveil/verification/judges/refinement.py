@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reveil.errors import VerificationError
-from reveil.snapshot import canonical_text
+from reveil.core.errors import VerificationError
+from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import halves, marks_of, number_of_name, whole
 from reveil.verification.judges.guarantee import GuaranteeJudge
 from reveil.verification.record import Entry, Kept
@@ -20,7 +20,7 @@ from reveil.verification.shown import forgotten, unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.promised import Promised
     from reveil.verification.record import Books, Record, Update

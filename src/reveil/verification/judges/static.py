@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 from reveil.verification.exact import written
 from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.guarantee import GuaranteeJudge
@@ -13,7 +13,7 @@ from reveil.verification.judges.guarantee import GuaranteeJudge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
     from reveil.verification.promised import Promised
 
 # Methods that look at who has which value, whatever they are asked for.

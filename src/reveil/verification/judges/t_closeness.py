@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from reveil.errors import VerificationError
+from reveil.core.errors import VerificationError
 from reveil.verification.exact import Whole, as_told, at_most, largest, raised, shown, written
 from reveil.verification.judges.base import GroupJudge, ValueJudge
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reveil.snapshot import canonical_text
+from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import marks_of
 from reveil.verification.cells import line_of
 from reveil.verification.judges.base import other_promise
@@ -18,7 +18,7 @@ from reveil.verification.shown import forgotten, unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.schema import Schema
+    from reveil.tables.schema import Schema
     from reveil.verification.judges.base import GroupJudge
     from reveil.verification.promised import Promised
     from reveil.verification.record import Books, Record, Update

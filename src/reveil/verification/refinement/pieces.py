@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.notation import parsed
-from reveil.release import dtype_named
-from reveil.schema import Column, Role
+from reveil.releases.release import dtype_named
+from reveil.tables.notation import parsed
+from reveil.tables.schema import Column, Role
 from reveil.verification.arrays import Ints, marks_of, number_of_name, whole
 from reveil.verification.counting import Counts, Scale, Tally, coded
 from reveil.verification.judges.base import ValueJudge

@@ -1,0 +1,229 @@
+"""People in releases, laid out in a row: what the deep attacks reason about.
+
+A *slot* is a person in a release. Slots are numbered release by release, so that the slot before one in the same life
+always has a smaller number; groups are numbered over all releases. Sets of values are rows of bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from reveil.releases.release import classes_of
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence, View
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+
+BitArray = npt.NDArray[np.uint64]
+Rule = Literal["apart", "kept", "none"]
+
+MOST = 20_000_000  # candidates of all slots together; beyond that, whoever has the most of them is left out
+
+
+@dataclass(frozen=True, repr=False)
+class Slots:
+    """All the slots and groups of a series.
+
+    Slot i is ``person[i]`` in release ``release[i]``, may be in the groups ``groups[indptr[i]:indptr[i+1]]``, comes
+    after slot ``before[i]`` of the same person (-1: none), with the same value as there (``changed`` 0), with another
+    one (1) or with nobody knows which (-1). Group g has ``room[g]`` records and ``counts[rows[g]:rows[g+1]]`` rows of
+    the values ``codes[rows[g]:rows[g+1]]``. The slots of release t begin at ``slot_starts[t]``, its groups at
+    ``group_starts[t]``.
+
+    ``unplaced[t]`` is how many persons of release t are in no group, beside those whom no group admits. ``open[t]``:
+    others than the persons listed, or listed elsewhere, may be in its groups, so that these need not be full.
+    """
+
+    person: CodeArray
+    release: CodeArray
+    before: IntArray
+    changed: npt.NDArray[np.int8]
+    indptr: IntArray
+    groups: CodeArray
+    room: IntArray
+    rows: IntArray
+    codes: CodeArray
+    counts: IntArray
+    slot_starts: IntArray
+    group_starts: IntArray
+    unplaced: IntArray
+    open: BoolArray
+    domain: int
+    rule: Rule = field(default="none")
+
+    @property
+    def n(self) -> int:
+        """How many slots there are."""
+        return len(self.person)
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are, over all releases."""
+        return len(self.room)
+
+    @cached_property
+    def sets(self) -> BitArray:
+        """The values of each group as bits."""
+        sets = np.zeros((self.n_groups, (self.domain + 1) // 64 + 1), np.uint64)
+        group = np.repeat(np.arange(self.n_groups), np.diff(self.rows))
+        np.bitwise_or.at(sets, (group, self.codes // 64), np.uint64(1) << (self.codes % 64).astype(np.uint64))
+        return sets
+
+    @cached_property
+    def everything(self) -> BitArray:
+        """The set of all values, and two bits beyond them for values that nobody told.
+
+        Who is in no group may have any value at all. Two bits, because it is never one certain value, and two persons,
+        or one at two times, may have different ones of them.
+        """
+        bits = np.zeros((self.domain + 1) // 64 + 1, np.uint64)
+        values = np.arange(self.domain + 2, dtype=np.uint64)
+        np.bitwise_or.at(bits, values // np.uint64(64), np.uint64(1) << values % np.uint64(64))
+        return bits
+
+    @cached_property
+    def signature(self) -> CodeArray:
+        """A number for each group; groups with the same set of values have the same."""
+        return numbered(self.sets)
+
+    @cached_property
+    def distinct(self) -> IntArray:
+        """How many different values each group has."""
+        return np.diff(self.rows)
+
+    @cached_property
+    def balanced(self) -> BoolArray:
+        """Groups that have all their values equally often."""
+        balanced = np.ones(self.n_groups, np.bool_)
+        filled = self.distinct > 0
+        if filled.any():
+            starts = self.rows[:-1][filled]
+            balanced[filled] = np.maximum.reduceat(self.counts, starts) == np.minimum.reduceat(self.counts, starts)
+        return balanced
+
+    @cached_property
+    def by_person(self) -> tuple[IntArray, IntArray]:
+        """The slots of each person in the order of time: where they begin, and which they are."""
+        order = np.argsort(self.person, kind="stable").astype(np.int64)
+        starts = np.flatnonzero(np.diff(self.person[order], prepend=-1))
+        return np.append(starts, self.n).astype(np.int64), order
+
+    @cached_property
+    def kept(self) -> BoolArray:
+        """Slots whose signature is that of the slot before: who stayed, and has the same value."""
+        stayed: BoolArray = (self.before >= 0) & (self.changed == 0)
+        stayed[stayed] = self.release[stayed] == self.release[self.before[stayed]] + 1
+        return stayed
+
+
+def slots_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = True) -> Slots:
+    """Lay out what the adversary knows. ``one_table``: all the releases are of one table, in which nothing changes.
+
+    Without ``candidates`` nobody has any: they take by far the most room, and not everybody needs them in one place.
+    """
+    views = evidence.views
+    sizes = np.array([len(view.present) for view in views], np.int64)
+    slot_starts = np.append(0, np.cumsum(sizes))
+    group_starts = np.append(0, np.cumsum([view.n_groups for view in views])).astype(np.int64)
+    person = np.concatenate([view.present for view in views]).astype(np.int32)
+    release = np.repeat(np.arange(len(views), dtype=np.int32), sizes)
+    before = _before(person)
+    changed = np.where(before >= 0, 0, -1).astype(np.int8) if one_table else np.concatenate(evidence.changed)
+    # A release that does not tell the sensitive column says nothing about values: nobody is placed in it.
+    # A suppressed value may be any: what a release with some leaves possible is not chained.
+    told = [candidates and len(view.codes) > 0 and not view.veiled.any() for view in views]
+    many = [np.diff(view.cand_indptr) * tells for view, tells in zip(views, told, strict=True)]
+    groups = [view.cand_groups + start for view, start, tells in zip(views, group_starts, told, strict=False) if tells]
+    ends = [view.indptr[1:] for view in views]
+    offsets = np.append(0, np.cumsum([len(view.codes) for view in views]))
+    rows = np.concatenate([[0], *(end + start for end, start in zip(ends, offsets, strict=False))])
+    numbers = [_numbers(view) for view in views]
+    slots = Slots(
+        person,
+        release,
+        before,
+        changed,
+        np.append(0, np.cumsum(np.concatenate(many))).astype(np.int64),
+        np.concatenate([*groups, np.zeros(0, np.int32)]).astype(np.int32),
+        np.concatenate(
+            [view.real if placed else view.sizes for view, (placed, _, _) in zip(views, numbers, strict=True)]
+        ),
+        rows.astype(np.int64),
+        np.concatenate([view.codes for view in views]).astype(np.int32),
+        np.concatenate([view.counts for view in views]).astype(np.int64),
+        slot_starts.astype(np.int64),
+        group_starts,
+        np.array([unplaced for _, unplaced, _ in numbers], np.int64),
+        np.array([is_open for _, _, is_open in numbers], np.bool_),
+        len(evidence.values),
+    )
+    slots = _at_most(slots, MOST)
+    return slots if one_table else _with_rule(slots, evidence)
+
+
+def numbered(bits: BitArray) -> CodeArray:
+    """Number the different rows of bits."""
+    columns: list[npt.NDArray[np.integer]] = [
+        np.unique(bits[:, w], return_inverse=True)[1] for w in range(bits.shape[1])
+    ]
+    return classes_of(columns, len(bits))[0]
+
+
+def _numbers(view: View) -> tuple[bool, int, bool]:
+    """Return whether the counterfeits are placed, how many persons are unplaced, and whether others may be there."""
+    manifest = view.release.manifest
+    fakes = int(manifest["counterfeits"]["total"])
+    placed = fakes == int(view.fakes.sum())
+    spare = len(view.present) - (int(view.sizes.sum()) - fakes)
+    is_open = bool(view.crowded.any()) or not placed or spare < 0
+    left_out = sum(int(manifest.get(key) or 0) for key in ("suppressed", "withheld"))
+    nowhere = int(((np.diff(view.cand_indptr) == 0) & ~view.crowded).sum())
+    return placed, max(spare - nowhere, 0) if spare >= 0 else left_out, is_open
+
+
+def _at_most(slots: Slots, most: int) -> Slots:
+    """Forget the candidates of those who have the most of them: they may be anywhere, and learn the least from them."""
+    if len(slots.groups) <= most:
+        return slots
+    many = np.diff(slots.indptr)
+    # A number of candidates is kept if everybody with so many or fewer has no more than that together.
+    together = np.cumsum(np.bincount(many, many))
+    kept = many <= np.searchsorted(together, most, side="right") - 1
+    is_open = slots.open.copy()
+    is_open[slots.release[~kept]] = True
+    return replace(
+        slots,
+        indptr=np.append(0, np.cumsum(many * kept)).astype(np.int64),
+        groups=slots.groups[np.repeat(kept, many)],
+        open=is_open,
+    )
+
+
+def _before(person: CodeArray) -> IntArray:
+    """Return the slot before each one in the same life."""
+    order = np.argsort(person, kind="stable")
+    same = person[order][1:] == person[order][:-1]
+    before = np.full(len(person), -1, np.int64)
+    before[order[1:][same]] = order[:-1][same]
+    return before
+
+
+def _with_rule(slots: Slots, evidence: Evidence) -> Slots:
+    """Add the rule that the manifests declare for the signatures of a person."""
+    rule: Rule = "none"
+    last = [view for view in evidence.views if view.kind != "unknown"]
+    if last and last[-1].kind == "tau-safety" and last[-1].parameters.get("strict", True):
+        rule = "apart"
+    elif last and last[-1].kind == "m-invariance":
+        # It speaks of tables in which nobody returns and no value changes; otherwise of those who stay as they are.
+        follows = slots.before >= 0
+        gap = slots.release[follows] > slots.release[slots.before[follows]] + 1
+        # Who does not know whether values changed cannot take it that none did.
+        if evidence.known in ("events", "ids"):
+            rule = "kept" if gap.any() or (slots.changed == 1).any() else "apart"
+    return replace(slots, rule=rule)

@@ -1,0 +1,140 @@
+"""How strongly one release alone lets a value be believed, for groups and for persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from reveil.adversary.attacks.base import Findings, mask_of
+from reveil.adversary.cells import spread
+
+if TYPE_CHECKING:
+    from reveil.adversary.evidence import Evidence, View
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+
+FloatArray = npt.NDArray[np.float64]
+
+AT_ONCE = 1 << 22  # pairs of persons and groups that are looked at together
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The belief that each group gives a member in each of its values, in the order of the view's ``codes``."""
+
+    each: FloatArray
+    best: FloatArray
+    value: CodeArray
+
+
+def shares_of(view: View) -> Shares:
+    """Return the share of the worlds of each group in which a member has each of its values.
+
+    Without counterfeits this is the share of the rows. With some, a world says who has what and not which row is
+    nobody's, so that rows of one value make no second world: the share follows from counting such worlds.
+    """
+    sizes = np.repeat(view.sizes, np.diff(view.indptr))
+    each: FloatArray = view.counts / np.maximum(sizes, 1)
+    largest = np.zeros(view.n_groups, np.int64)
+    np.maximum.at(largest, np.repeat(np.arange(view.n_groups), np.diff(view.indptr)), view.counts)
+    # Where all values differ, every one is as good as another.
+    odd = np.flatnonzero((view.fakes > 0) & (largest > 1) & (view.real > 0))
+    known: dict[tuple[int, ...], FloatArray] = {}
+    for group in odd:
+        start, end = view.indptr[group], view.indptr[group + 1]
+        shape = (int(view.real[group]), *view.counts[start:end].tolist())
+        if shape not in known:
+            known[shape] = _counted(shape[0], shape[1:])
+        each[start:end] = known[shape]
+    best, value = most_of(view.indptr, each, view.codes)
+    return Shares(each, best, value)
+
+
+def most_of(indptr: IntArray, numbers: FloatArray, codes: CodeArray) -> tuple[FloatArray, CodeArray]:
+    """Return the largest number of each row and its code, the first of equal ones; empty rows have 0 and -1."""
+    filled = np.diff(indptr) > 0
+    best, value = np.zeros(len(indptr) - 1), np.full(len(indptr) - 1, -1, np.int32)
+    if len(numbers):
+        best[filled] = np.maximum.reduceat(numbers, indptr[:-1][filled])
+        rows = np.repeat(np.arange(len(best)), np.diff(indptr))
+        top = np.flatnonzero(numbers >= best[rows])[::-1]
+        value[rows[top]] = codes[top]
+    return best, value
+
+
+def _counted(members: int, rows: tuple[int, ...]) -> FloatArray:
+    """Return the share of the ways to give members different-or-equal values, at most as often as there are rows."""
+    ways = _ways(rows, members)
+    return np.array([_ways((*rows[:i], n - 1, *rows[i + 1 :]), members - 1) / ways for i, n in enumerate(rows)])
+
+
+def _ways(rows: tuple[int, ...], members: int) -> int:
+    """Count the sequences of so many values in which each value occurs at most as often as it has rows."""
+    from math import comb
+
+    ways = [1] + [0] * members
+    for most in rows:
+        ways = [sum(comb(n, own) * ways[n - own] for own in range(min(most, n) + 1)) for n in range(members + 1)]
+    return ways[members]
+
+
+def believed(evidence: Evidence, view: View, each: FloatArray | None, best: FloatArray, value: CodeArray) -> Findings:
+    """Turn numbers about groups into findings about the persons who are, or may be, in them.
+
+    Exact where the persons of the group are known; a lower limit where more persons fit it than it has records, and
+    fit no other; for persons with several candidate groups an estimate, the average over these by their rows, or
+    nothing where ``each`` is not given.
+    """
+    single, several = view.only >= 0, np.diff(view.cand_indptr) > 1
+    group = view.only[single]
+    there = np.ones(len(group))
+    if not view.all_published:
+        there = np.minimum(view.real[group] / np.maximum(view.fits[group], 1), 1.0)
+    exact = view.settled[group]
+    belief = best[group] * there
+    sure = (best[group] >= 1) & (view.sure[single] >= 0)
+    parts = [
+        (view.present[single], belief, value[group], exact | sure, np.where(view.closed[group], belief, np.nan)),
+    ]
+    if each is not None and several.any():
+        parts.append(_averaged(view, np.flatnonzero(several), each, len(evidence.values)))
+    person, belief, codes, exact, lower = (np.concatenate([part[i] for part in parts]) for i in range(5))
+    good = codes >= 0
+    mask = np.full(int(good.sum()), mask_of(evidence, view.number), np.int64)
+    at = np.full(len(mask), view.number, np.int32)
+    return Findings(
+        person[good].astype(np.int32), belief[good], codes[good].astype(np.int32), exact[good].astype(np.bool_), mask,
+        {}, np.where(exact, np.nan, lower)[good], at,
+    )  # fmt: skip
+
+
+def _averaged(
+    view: View, persons: IntArray, each: FloatArray, domain: int
+) -> tuple[CodeArray, FloatArray, CodeArray, BoolArray, FloatArray]:
+    """Average over the candidate groups of some persons; certain, and then exact, where they all have one value."""
+    rows = np.repeat(view.sizes, np.diff(view.indptr))
+    # Whole numbers where there are no counterfeits: sums of them do not depend on the order.
+    told = csr_array((np.round(each * rows, 9), view.codes, view.indptr), shape=(view.n_groups, max(domain, 1)))
+    belief, value = np.zeros(len(persons)), np.full(len(persons), -1, np.int32)
+    ends = np.cumsum(np.diff(view.cand_indptr)[persons])
+    start = 0
+    while start < len(persons):
+        before = ends[start - 1] if start else 0
+        end = max(int(np.searchsorted(ends, before + AT_ONCE, side="right")), start + 1)
+        row, place = spread(view.cand_indptr, persons[start:end])
+        groups = view.cand_groups[place]
+        total = np.bincount(row, view.sizes[groups], end - start)
+        indptr = np.searchsorted(row, np.arange(end - start + 1))
+        members = csr_array((np.ones(len(groups)), groups, indptr), shape=(end - start, view.n_groups))
+        mixed = (members @ told).tocsr()
+        mixed.sort_indices()  # of equal values the first is taken, in whatever order the groups came
+        best, value[start:end] = most_of(mixed.indptr.astype(np.int64), mixed.data, mixed.indices.astype(np.int32))
+        belief[start:end] = best / np.maximum(total, 1)
+        alone = np.diff(mixed.indptr) == 1
+        belief[start:end][alone] = 1.0
+        start = end
+    certain = (belief >= 1) & view.all_published
+    return view.present[persons], belief, value, certain, np.full(len(persons), np.nan)

@@ -1,0 +1,94 @@
+"""What could be found out as the series went on: the same attacks on the first release, the first two, and so on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reveil.adversary.evidence import gather
+from reveil.adversary.result import Audit, judge, made, merged
+from reveil.core import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reveil.adversary.attacks.base import Attack
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.promises import Promising
+    from reveil.tables.schema import Schema
+
+STEPS = 6
+
+
+@dataclass(frozen=True)
+class Step:
+    """The attacks on the first so many ``releases``: what an audit says of them, and the median belief of each attack.
+
+    The median is over everybody who was there by then; of whom an attack says nothing it believes 0.
+    """
+
+    releases: int
+    audit: Audit
+    medians: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Course:
+    """The steps for each sensitive column, and the audit of all releases and columns together."""
+
+    steps: dict[str, list[Step]]
+    audit: Audit
+
+
+def course(
+    releases: Sequence[Any],
+    schema: Schema,
+    truth: Sequence[Any],
+    known: str | None = None,
+    threshold: float | None = None,
+    seed: int = 0,
+    *,
+    guarantee: Promising | None = None,
+    steps: int = STEPS,
+    stage: Callable[[str], None] = lambda _: None,
+) -> Course:
+    """Attack at most ``steps`` beginnings of a series, the first release alone and all together among these.
+
+    The releases are read and compared with people once, which is most of the work. Arguments are those of
+    :func:`~reveil.adversary.audit`. A plain column in which somebody changes later is not trusted in an earlier step
+    either: there the attack that joins by it says less than it could have said then.
+    """
+    stage("reading releases")
+    attacks: dict[str, Attack] = {name: registry.find("attacks", name)() for name in sorted(registry.names("attacks"))}
+    read: list[Any] = list(releases)
+    found: dict[str, list[Step]] = {}
+    for column in schema.sensitive:
+        evidence = gather(read, schema, None, list(truth), known, column=column, guarantee=guarantee)
+        read = [view.release for view in evidence.views]
+        found[column] = []
+        for many in _beginnings(len(read), steps):
+            stage(f"attacking {many} of {len(read)} releases")
+            part = replace(evidence, views=evidence.views[:many], changed=evidence.changed[:many])
+            found[column].append(_step(part, attacks, threshold, seed))
+    return Course(found, merged([steps[-1].audit for steps in found.values()]))
+
+
+def _beginnings(releases: int, steps: int) -> list[int]:
+    """Return how many releases each step has: from one to all, about evenly."""
+    return sorted({int(many) for many in np.linspace(1, releases, min(steps, releases)).round()})
+
+
+def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | None, seed: int) -> Step:
+    there = np.zeros(len(evidence.persons), np.bool_)
+    for view in evidence.views:
+        there[view.present] = True
+    findings = made(evidence, attacks, seed, stage=lambda _: None)
+    last = findings if len(evidence.views) == 1 else made(evidence.last_alone, attacks, seed, stage=lambda _: None)
+    medians = {}
+    for name, (_, own) in findings.items():
+        top = np.zeros(len(there))
+        np.maximum.at(top, own.person, own.belief)
+        medians[name] = float(np.median(top[there])) if there.any() else 0.0
+    return Step(len(evidence.views), judge(evidence, findings, last, threshold, named=False), medians)

@@ -1,0 +1,111 @@
+"""Measures of what a release leaves of the table it was made from.
+
+Each measure is one file, found by its entry point in the group ``reveil.analysis.measures``; adding one is that file
+and that line. All of them read a :class:`~reveil.analysis.measures.base.Subject`: the raw snapshot and the release,
+nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from reveil.analysis.measures.base import Meaning, Measure, Subject, Workload
+from reveil.analysis.workload import SELECTIVITY
+from reveil.core import registry
+from reveil.core.errors import ConfigError
+from reveil.releases.release import Release
+from reveil.releases.respelling import respelled
+from reveil.tables.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from reveil.tables.schema import Schema
+
+__all__ = ["FORMAT", "Meaning", "Measure", "Measures", "Subject", "meanings", "measure"]
+
+FORMAT = 1
+
+
+class Measures(Mapping[str, Any]):
+    """The measures of one release by key: numbers, mappings of numbers, or None where there is nothing to measure.
+
+    ``records`` and ``rows`` are those of the snapshot and of the release.
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, records: int, rows: int) -> None:
+        self._values = dict(values)
+        self.records = records
+        self.rows = rows
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}={value:.6g}" for key, value in self.items() if isinstance(value, int | float))
+        return f"<Measures: {shown}>"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The counts as shares: of the published rows what was added, of the records what is missing."""
+        whole = {"counterfeits": self.rows, "suppressed": self.records, "withheld": self.records, "dirty": self.rows}
+        return {key: self[key] / max(size, 1) for key, size in whole.items() if key in self}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is written as JSON."""
+        return {"format": FORMAT, "measures": {key: _plain(value) for key, value in self.items()}}
+
+
+def measure(
+    frame: Any,
+    release: Release | str | os.PathLike[str],
+    schema: Schema,
+    queries: int = 0,
+    seed: int = 0,
+    *,
+    dimensionality: int | None = None,
+    selectivity: float = SELECTIVITY,
+) -> Measures:
+    """Measure what ``release`` leaves of the raw table ``frame`` it was made from.
+
+    ``frame`` is a frame or the path of a file, ``release`` a release or its path. With ``queries`` above 0 the answers
+    to as many random COUNT windows are compared; ``dimensionality`` attributes in each (None: any number) and about
+    ``selectivity`` of the records. The result is for the owner's eyes: it is computed from the raw table.
+    """
+    published = release if isinstance(release, Release) else Release.read(os.fspath(release))
+    # Where the manifest promises a bound for a sample, the types of its columns must not depend on the table.
+    snapshot = read_snapshot(frame, schema.steadied() if "beta" in published.manifest["guarantee"] else schema)
+    published = respelled(published, snapshot)
+    subject = Subject(snapshot, published, Workload(queries, seed, dimensionality, selectivity))
+    found: dict[str, Any] = {}
+    for each in _measures():
+        for key, value in each.of(subject).items():
+            if key in found:
+                raise ConfigError(
+                    f"two measures are called {key!r}", hint="Uninstall one of the packages that add them."
+                )
+            found[key] = value
+    return Measures(found, records=subject.records, rows=subject.rows)
+
+
+def meanings() -> dict[str, Meaning]:
+    """Return what each key says, in the order in which they are shown."""
+    return {key: meaning for each in _measures() for key, meaning in each.meanings.items()}
+
+
+def _measures() -> list[Measure]:
+    return sorted((cls() for cls in registry.everything("measures").values()), key=lambda each: each.place)
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers that JSON has: an infinite one is none."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(own) for key, own in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

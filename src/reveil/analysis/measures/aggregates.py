@@ -1,0 +1,47 @@
+"""The few numbers about a release that a series keeps when it is published: cheap, and of nobody in particular."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reveil.analysis.measures.base import Subject
+from reveil.analysis.measures.columns import PublishedColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reveil.models.encoding import Attribute
+    from reveil.releases.release import Release
+    from reveil.tables.snapshot import Snapshot
+
+
+def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] | None = None) -> dict[str, Any]:
+    """Measure what needs no query: records, group sizes, and the mean width of a cell, over all and by column.
+
+    ``quasi`` are the codes of the snapshot, where the caller has them already. ``gcp`` is as in
+    :class:`~reveil.analysis.measures.certainty.Certainty`, and the mean of the columns' own. None where the release
+    generalises no column.
+    """
+    subject = Subject(snapshot, release)
+    columns = subject.columns
+    if quasi is not None:
+        foreign = subject.fakes + subject.dirty > 0
+        columns = tuple(
+            PublishedColumn(own, release.cells[own.name], subject.class_rows, foreign=foreign)
+            for own in quasi
+            if own.name in release.cells
+        )
+    sizes, groups = np.unique(subject.group_rows, return_counts=True)
+    real = subject.class_real
+    widths = {
+        column.attribute.name: (float(column.per_cell(real) @ column.widths) + subject.left_out) / subject.accounted
+        for column in columns
+    }
+    return {
+        "records": subject.records,
+        "group_sizes": {"size": sizes.tolist(), "groups": groups.tolist()},
+        "gcp": sum(widths.values()) / len(widths) if widths else None,
+        "columns": widths,
+    }

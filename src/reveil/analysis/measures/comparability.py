@@ -1,0 +1,166 @@
+"""On how much of the quasi space two releases have the same boxes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reveil.core.errors import VerificationError
+from reveil.models.encoding import Attribute, Kind
+from reveil.releases.admitted import Admitted, admitted_codes
+from reveil.releases.release import Cells, classes_of
+from reveil.tables.notation import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Column, Schema
+
+POINTS = 500
+AT_ONCE = 1 << 22  # pairs of points and boxes that are compared at a time
+
+
+def comparability(one: Release, other: Release, schema: Schema, *, points: int = POINTS, seed: int = 0) -> float | None:
+    """Return the share of the quasi space, as far as either release covers it, on which their boxes agree.
+
+    *Definition*: a point of the space is one value for each quasi column that both releases generalise: of a number
+    or a date one of the ends that either release names, of a hierarchy one of its leaves, of other columns one of
+    the values that either release names, and null where a cell admits it. The space are the points that lie in a
+    box of either release, all alike. The boxes agree on a point if every box of one release that holds it is a box
+    of the other, too. So 1 means that the two releases have the same boxes, and 0 that no point has the same ones
+    in both. Of nested boxes all that hold the point count. *Range*: from 0 to 1; larger is better. None where no
+    quasi column is common to both, or where a cell cannot be read as the schema says. *Source*: new here.
+
+    It is estimated: the space has more points than can be counted. Boxes of both releases are drawn with chances like
+    their numbers of points, in each a point with equal chances, and each point drawn counts for one over the number of
+    boxes that hold it, which makes all points of the union count alike (Karp and Luby 1983). The dice are fixed by
+    ``seed``; with 500 ``points`` the standard error is at most about 0.03 where boxes overlap little. Only published
+    cells are read.
+    """
+    names = [name for name in schema.quasi if name in one.cells and name in other.cells]
+    found = [_axis(schema[name], one.cells[name], other.cells[name]) for name in names]
+    axes = [axis for axis in found if axis is not None]
+    if not axes or len(axes) < len(found) or not len(one.classes) or not len(other.classes):
+        return None
+    first, copies = _boxes(axes, len(axes[0].one))
+    cells = [axis.cells[first] for axis in axes]
+    rng = np.random.default_rng(seed)
+    # Numbers of points may be too large for a float: they are compared as logarithms.
+    sizes = np.sum([np.log(axis.sizes[own]) for axis, own in zip(axes, cells, strict=True)], axis=0) + np.log(copies)
+    chances = np.exp(sizes - sizes.max())
+    chosen = rng.choice(len(chances), points, p=chances / chances.sum())
+    drawn = [axis.draw(own[chosen], rng) for axis, own in zip(axes, cells, strict=True)]
+    agree, holding = np.ones(points, np.bool_), np.ones(points)
+    step = max(1, AT_ONCE // len(copies))
+    for start in range(0, points, step):
+        part = slice(start, start + step)
+        inside = np.ones((len(chosen[part]), len(copies)), np.bool_)
+        for axis, own, codes in zip(axes, cells, drawn, strict=True):
+            inside &= axis.holds(codes[part])[:, own]
+        alone = np.count_nonzero(inside[:, copies == 1], axis=1)
+        agree[part] = alone == 0
+        holding[part] = alone + 2 * np.count_nonzero(inside[:, copies == 2], axis=1)
+    return float((agree / holding).sum() / (1 / holding).sum())
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One column of both releases: its distinct cells, those of the classes of one and of the other, and their codes.
+
+    ``sizes`` is how many codes each distinct cell admits, null being one; ``starts`` is where its members begin.
+    """
+
+    one: CodeArray = field(repr=False)
+    other: CodeArray = field(repr=False)
+    admitted: Admitted = field(repr=False)
+    values: IntArray = field(repr=False)
+    starts: IntArray = field(repr=False)
+
+    @property
+    def cells(self) -> CodeArray:
+        """The cells of all classes, those of the first release before those of the second."""
+        return np.concatenate([self.one, self.other])
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many codes each distinct cell admits."""
+        return self.values + self.admitted.null
+
+    def draw(self, cells: CodeArray, rng: np.random.Generator) -> IntArray:
+        """Draw one of the codes of each cell."""
+        rank = (rng.random(len(cells)) * self.sizes[cells]).astype(np.int64)
+        if self.admitted.members is None:
+            codes = self.admitted.lo[cells] + rank
+        else:
+            members = np.append(self.admitted.members % (self.admitted.codes + 1), 0)
+            codes = members[np.minimum(self.starts[cells] + rank, len(members) - 1)]
+        return np.where(rank < self.values[cells], codes, self.admitted.codes).astype(np.int64)
+
+    def holds(self, codes: IntArray) -> BoolArray:
+        """Return for each code (rows) and distinct cell (columns) whether the cell admits it."""
+        many, admitted = len(self.values), self.admitted
+        if admitted.members is None:
+            wanted = codes.astype(np.int32)[:, None]
+            inside: BoolArray = (wanted >= admitted.lo) & (wanted <= admitted.hi)
+            inside |= admitted.null & (wanted == admitted.codes)
+            return inside
+        cells = np.tile(np.arange(many), len(codes))
+        found: BoolArray = admitted.contains(cells, np.repeat(codes, many)).reshape(len(codes), many)
+        return found
+
+
+def _axis(column: Column, one: Cells, other: Cells) -> _Axis | None:
+    """Put the cells of both releases side by side; None where they do not fit together."""
+    if one.form is not other.form:
+        return None
+    try:
+        both = pl.concat([own.distinct.rename("cell").to_frame() for own in (one, other)], how="vertical_relaxed")
+        attribute = _attribute(column, one.form, both["cell"])
+        if attribute is None:
+            return None
+        # Equal cells of both releases are one: what tells boxes apart are their cells.
+        texts = pl.concat([own.text.rename("text") for own in (one, other)])
+        place = texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        _, first, number = np.unique(place, return_index=True, return_inverse=True)
+        admitted = admitted_codes(Cells(one.form, both["cell"].gather(first), number.astype(np.int32)), attribute)
+    except (pl.exceptions.PolarsError, VerificationError):
+        return None
+    values = np.maximum(admitted.hi.astype(np.int64) - admitted.lo + 1, 0)
+    if admitted.members is not None:
+        values = np.bincount(admitted.members // (admitted.codes + 1), minlength=len(first)).astype(np.int64)
+    if (values + admitted.null == 0).any():
+        return None
+    starts = np.concatenate([[0], np.cumsum(values)[:-1]])
+    own = number[one.index], number[len(one.distinct) + other.index.astype(np.int64)]
+    return _Axis(own[0].astype(np.int32), own[1].astype(np.int32), admitted, values, starts)
+
+
+def _attribute(column: Column, form: Form, cells: pl.Series) -> Attribute | None:
+    """Return the values that the cells name, as an attribute without records."""
+    none: CodeArray = np.zeros(0, np.int32)
+    if form is Form.LABEL and column.taxonomy is not None:
+        leaves = pl.Series(column.name, column.taxonomy.leaves, dtype=pl.String)
+        return Attribute(column.name, Kind.TAXONOMY, none, leaves, column.taxonomy)
+    if form is Form.INTERVAL:
+        ends = pl.concat([cells.struct.field("lo").rename("end"), cells.struct.field("hi").rename("end")])
+        return Attribute(column.name, Kind.INTERVAL, none, ends.drop_nulls().unique().sort())
+    if form is Form.SET:
+        kind = Kind.SET if column.order is None else Kind.ORDERED
+        members = cells.explode(empty_as_null=True).drop_nulls().unique().sort()
+        return Attribute(column.name, kind, none, members)
+    return None
+
+
+def _boxes(axes: Sequence[_Axis], split: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
+    """Return a class of each distinct box and in how many releases it is; of all classes ``split`` are the first's."""
+    number, first = classes_of([axis.cells for axis in axes], len(axes[0].cells))
+    copies = np.zeros(len(first))
+    for own in (number[:split], number[split:]):
+        copies[np.unique(own)] += 1
+    return first.astype(np.int64), copies

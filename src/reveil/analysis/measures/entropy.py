@@ -1,0 +1,35 @@
+"""The entropy measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from reveil.analysis.measures.base import Meaning, Measure, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Entropy(Measure):
+    """``em`` and ``em_mean``: how uncertain the cells leave a reader who knows each column's distribution.
+
+    *Definition*: for each cell the entropy, in bits, of the original value given that it lies in the published set,
+    with the frequencies of the raw snapshot; null is a value. ``em`` is the sum over all cells, ``em_mean`` the mean.
+    *Range*: ``em_mean`` from 0 (exact values) to the mean entropy of the columns (nothing told); smaller is better.
+    *Suppressed and withheld records* have the full entropy of each column. *Counterfeits* have no original value: sum
+    and mean are over rows that are somebody's, as for ``ncp``. A set in which no raw value lies has entropy 0.
+    *Source*: 003, 2.2 (Gionis, Tassa 2009).
+    """
+
+    meanings: ClassVar = {
+        "em": Meaning("entropy measure: bits unknown in all cells", "smaller"),
+        "em_mean": Meaning("bits unknown in a cell, on average", "smaller"),
+    }
+    place: ClassVar = 30
+
+    def of(self, subject: Subject) -> Mapping[str, Any]:
+        """Add up entropies, each as often as its cell is published for a record."""
+        columns = subject.columns
+        real, out = subject.class_real, subject.left_out
+        em = float(sum(column.per_cell(real) @ column.entropies + out * column.entropy for column in columns))
+        return {"em": em, "em_mean": em / (subject.accounted * len(columns))}

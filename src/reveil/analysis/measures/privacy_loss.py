@@ -1,0 +1,85 @@
+"""The largest distance of any group to the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.core.errors import DataError
+from reveil.models.encoding import SensitiveAttribute, encode_sensitive
+from reveil.models.statistics import Histogram, Reference
+from reveil.models.t_closeness import earth_movers_distance
+from reveil.tables.snapshot import canonical_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class PrivacyLoss(Measure):
+    """``privacy_loss``: per sensitive attribute, how far the farthest group is from the table.
+
+    *Definition*: the largest earth mover's distance between the values of a group and those of all published rows,
+    by the taxonomy of the attribute, else by its order, else all values equally far; or as the guarantee asks.
+    *Range*: 0 (groups like the table) to 1; smaller tells less about persons. *Suppressed and withheld records* are
+    not in the table a reader compares with. *Counterfeits* are rows like others: a reader cannot tell them.
+    *Source*: 002 (Li, Li, Venkatasubramanian 2007).
+    """
+
+    meanings: ClassVar = {"privacy_loss": Meaning("largest distance of a group to the table", "smaller")}
+    place: ClassVar = 90
+
+    def of(self, subject: Subject) -> Mapping[str, Any]:
+        """Measure every sensitive attribute that is published."""
+        published = [name for name in subject.schema.sensitive if name in subject.told[1].columns]
+        return {"privacy_loss": {name: _largest(subject, name) for name in published}}
+
+
+def _largest(subject: Subject, name: str) -> float:
+    groups = len(subject.group_rows)
+    if not groups:
+        return 0.0
+    attribute = _encoded(subject, name)
+    histogram = Histogram.of(subject.told[0], attribute.codes, groups, attribute.domain)
+    reference = attribute.reference()
+    numerator, denominator = earth_movers_distance(histogram, reference, _distance(subject, name, reference))
+    return float((numerator.astype(np.float64) / denominator.astype(np.float64)).max())
+
+
+def _distance(subject: Subject, name: str, reference: Reference) -> str | None:
+    """Return the distance that the guarantee names for an attribute, where the attribute has it."""
+    guarantee = subject.release.manifest["guarantee"]
+    possible = {"equal": True, "ordered": reference.ordered, "taxonomy": reference.levels is not None}
+    for part in (guarantee, *guarantee.get("all", [])):
+        t = part.get("t")
+        concerns = name in t if isinstance(t, dict) else t is not None
+        if concerns and possible.get(str(part.get("distance")), False):
+            return str(part["distance"])
+    return None
+
+
+def _encoded(subject: Subject, name: str) -> SensitiveAttribute:
+    """Give published values codes of their own; bins are those of the snapshot, as for the model."""
+    column, values = subject.schema[name], subject.told[1][name]
+    declared = column.taxonomy.leaves if column.taxonomy is not None else column.order
+    if declared is not None and not canonical_text(values).drop_nulls().is_in(list(declared)).all():
+        raise DataError(
+            f"column {name!r} has published values that the config does not know",
+            column=name,
+            hint="Use the config with which it was published.",
+        )
+    if column.bins is None:
+        return encode_sensitive(values, column)
+    raw = subject.snapshot.frame[name]
+    known = (
+        pl.DataFrame({"value": raw, "code": encode_sensitive(raw, column).codes}).drop_nulls("value").unique("value")
+    )
+    if not known.height:
+        return encode_sensitive(values, column)
+    known = known.sort("value")
+    place = known["value"].search_sorted(values.fill_null(known["value"][0])).to_numpy()
+    bins = known["code"].to_numpy()
+    codes = np.where(values.is_null().to_numpy(), bins[-1] + 1, bins[np.minimum(place, len(bins) - 1)])
+    return SensitiveAttribute(name, codes.astype(np.int32), int(bins[-1]) + 2, ordered=True)

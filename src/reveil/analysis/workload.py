@@ -1,0 +1,104 @@
+"""Random COUNT queries: windows over the quasi attributes, and how many raw records each holds.
+
+A window asks for a run of codes in some of the attributes: numbers, dates and declared orders from one value to
+another, neighbouring leaves of a taxonomy, and of other categories values that are about equally frequent (their codes
+are in that order). It never asks for null.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reveil.core.errors import ConfigError
+from reveil.core.kernels import windows as kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.models.encoding import Attribute
+
+SELECTIVITY = 0.05
+CHUNK = 1 << 16  # records that one thread takes at a time
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Queries, one per row: a record is inside if its code is in ``lo..hi`` for every attribute that is ``used``."""
+
+    lo: CodeArray
+    hi: CodeArray
+    used: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+
+def windows(
+    attributes: Sequence[Attribute],
+    number: int,
+    *,
+    dimensionality: int | None = None,
+    selectivity: float = SELECTIVITY,
+    seed: int = 0,
+) -> Windows:
+    """Draw queries over coded attributes; the same seed gives the same queries.
+
+    ``dimensionality`` is the number of attributes that a query names (None: from one to all of them, at random). Each
+    of d attributes gets a run of codes that holds selectivity^(1/d) of its values, counted with their frequency, so
+    that about that ``selectivity`` of all records would be inside if attributes were independent. Codes that many
+    records share make it more.
+    """
+    usable = np.array([bool((a.codes < a.null_code).any()) for a in attributes], np.bool_)
+    _check(number, dimensionality, selectivity, seed, int(usable.sum()))
+    rng = np.random.default_rng(seed)
+    shape = (number, len(attributes))
+    most = max(int(usable.sum()), 1)
+    dimensions = rng.integers(1, most + 1, number) if dimensionality is None else np.full(number, dimensionality)
+    rank = np.where(usable, rng.random(shape), 2.0).argsort(axis=1).argsort(axis=1)
+    used: BoolArray = (rank < dimensions[:, None]) & usable
+    share = selectivity ** (1 / dimensions)
+    lo, hi = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    for a, attribute in enumerate(attributes):
+        begin = rng.random(number) * (1 - share)
+        if not usable[a]:
+            continue
+        until = np.cumsum(np.bincount(attribute.codes, minlength=attribute.null_code + 1)[:-1])
+        first = np.minimum(begin * until[-1], until[-1] - 1).astype(np.int64)
+        last = np.clip(np.ceil((begin + share) * until[-1]).astype(np.int64) - 1, first, until[-1] - 1)
+        lo[:, a], hi[:, a] = np.searchsorted(until, first, "right"), np.searchsorted(until, last, "right")
+    return Windows(lo, hi, used)
+
+
+def true_counts(attributes: Sequence[Attribute], asked: Windows) -> IntArray:
+    """Return how many records lie in each window."""
+    records = len(attributes[0].codes)
+
+    def run(first: int) -> IntArray:
+        part = np.stack([a.codes[first : first + CHUNK] for a in attributes])
+        found = np.zeros(len(asked), np.int64)
+        kernel.count(part, asked.lo, asked.hi, asked.used, found)
+        return found
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        parts = list(pool.map(run, range(0, records, CHUNK)))
+    total: IntArray = np.stack(parts).sum(axis=0)
+    return total
+
+
+def _check(number: int, dimensionality: int | None, selectivity: float, seed: int, most: int) -> None:
+    for name, value in (("the number of queries", number), ("seed", seed)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise ConfigError(f"{name} must be a whole number from 0 up, not {value!r}")
+    if dimensionality is not None and not 1 <= dimensionality <= most:
+        raise ConfigError(
+            f"a query cannot name {dimensionality} attributes",
+            hint=f"From 1 to {most} have values that can be asked for.",
+        )
+    if not 0 < selectivity <= 1:
+        raise ConfigError(f"selectivity must be a share above 0 and up to 1, not {selectivity!r}")

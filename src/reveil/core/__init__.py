@@ -1,0 +1,1 @@
+"""What everything stands on: errors, the registry, random streams, threads, arrays and compiled kernels."""

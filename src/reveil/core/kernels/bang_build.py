@@ -1,0 +1,163 @@
+"""Splitting blocks: the records of a block, in key order, halved towards the fuller half."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reveil.core.kernels import kernel
+from reveil.core.kernels.bang import common
+
+
+@kernel
+def halve(keys, own, first, last):
+    """Return the fuller half of records ``own[first:last]`` (the lower one of equals) and its level; else level 0.
+
+    Halvings that leave all the records on one side are passed over: the next that parts them is that of the first bit
+    in which the first and the last record differ.
+    """
+    width = keys.shape[1]
+    shared = common(keys, own[first], keys, own[last - 1], width)
+    if shared == 64 * width:
+        return first, last, 0
+    word, shift = shared >> 6, np.uint64(63 - (shared & 63))
+    low, high = first, last - 1  # the bit is 0 in the record low, 1 in the record high
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if (keys[own[middle], word] >> shift) & np.uint64(1):
+            high = middle
+        else:
+            low = middle
+    if high - first >= last - high:
+        return first, high, shared + 1
+    return high, last, shared + 1
+
+
+@kernel
+def nested(keys, own, first, last, least):
+    """Return the records of the nested region nearest to half of a block, and its level; level 0 if there is none.
+
+    Both parts have at least ``least`` records. Of two that are equally near, the larger region.
+    """
+    total = last - first
+    above_first, above_last, above_level = first, last, 0
+    if total < 2 * least or total < 2:
+        return first, last, 0
+    s, e, level = halve(keys, own, first, last)
+    while level > 0 and 2 * (e - s) > total:
+        above_first, above_last, above_level = s, e, level
+        s, e, level = halve(keys, own, s, e)
+    above = above_level > 0 and total - (above_last - above_first) >= least
+    below = level > 0 and e - s >= least
+    if below and not (above and 2 * (above_last - above_first) - total <= total - 2 * (e - s)):
+        return s, e, level
+    if above:
+        return above_first, above_last, above_level
+    return first, last, 0
+
+
+@kernel
+def give_way(own, s, e, last, room):
+    """Move the part ``own[s:e]`` behind what follows it up to ``last``; both keep their orders."""
+    size = e - s
+    for i in range(size):
+        room[i] = own[s + i]
+    for i in range(e, last):
+        own[i - size] = own[i]
+    for i in range(size):
+        own[last - size + i] = room[i]
+
+
+@kernel
+def divide(keys, own, starts, ends, blocks, most, least, origin, source, level):
+    """Split each block with more than ``most`` records as long as a nested region leaves both parts ``least``.
+
+    Block b of the first ``blocks`` has the records ``own[starts[b]:ends[b]]`` in key order; new ones are numbered on.
+    Writes where the records of each block are now, and for each new block which one it was split from, a record in its
+    region and the region's level. Returns how many blocks there are.
+    """
+    longest = 1
+    for b in range(blocks):
+        longest = max(longest, ends[b] - starts[b])
+    room = np.empty(longest, own.dtype)
+    done = 0
+    while done < blocks:
+        # A block is split until it stays; what is split off waits at the end of the list.
+        first, last = starts[done], ends[done]
+        if last - first > most:
+            s, e, deep = nested(keys, own, first, last, least)
+            if deep > 0:
+                source[blocks] = own[s]
+                level[blocks] = deep
+                origin[blocks] = done
+                give_way(own, s, e, last, room)
+                starts[blocks], ends[blocks] = last - (e - s), last
+                ends[done] = last - (e - s)
+                blocks += 1
+                continue
+        done += 1
+    return blocks
+
+
+@kernel
+def path(keys, own, first, last, least, part_first, part_last, part_level):
+    """Write the regions towards the fuller half that leave both parts ``least`` records, nearest to half first.
+
+    Of equally near ones the larger region comes first. Returns how many there are.
+    """
+    total = last - first
+    s, e, level = halve(keys, own, first, last)
+    count = 0
+    while level > 0 and e - s >= least:
+        if total - (e - s) >= least:
+            off = abs(2 * (e - s) - total)
+            i = count
+            while i > 0 and abs(2 * (part_last[i - 1] - part_first[i - 1]) - total) > off:
+                part_first[i], part_last[i], part_level[i] = part_first[i - 1], part_last[i - 1], part_level[i - 1]
+                i -= 1
+            part_first[i], part_last[i], part_level[i] = s, e, level
+            count += 1
+        s, e, level = halve(keys, own, s, e)
+    return count
+
+
+@kernel
+def paths(keys, own, starts, ends, least, offsets, part_first, part_last, part_level):
+    """Write the candidates of each block one after the other; ``offsets`` has room for each block's beginning."""
+    at = 0
+    for b in range(len(starts)):
+        offsets[b] = at
+        if ends[b] - starts[b] >= 2 * least and ends[b] - starts[b] > 1:
+            at += path(keys, own, starts[b], ends[b], least, part_first[at:], part_last[at:], part_level[at:])
+    offsets[len(starts)] = at
+
+
+@kernel
+def part(own, ends, part_first, part_last, room):
+    """Move the chosen part of each block to its end."""
+    for b in range(len(ends)):
+        give_way(own, part_first[b], part_last[b], ends[b], room)
+
+
+@kernel
+def prefixes(keys, source, level, out):
+    """Write the prefix of so many bits of some keys, zeros behind it."""
+    width = keys.shape[1]
+    for r in range(len(source)):
+        for w in range(width):
+            left = level[r] - 64 * w
+            if left >= 64:
+                out[r, w] = keys[source[r], w]
+            elif left <= 0:
+                out[r, w] = 0
+            else:
+                out[r, w] = (keys[source[r], w] >> np.uint64(64 - left)) << np.uint64(64 - left)
+
+
+@kernel
+def line_up(own, starts, ends, out):
+    """Copy the records of the blocks one after the other."""
+    at = 0
+    for b in range(len(starts)):
+        for i in range(starts[b], ends[b]):
+            out[at] = own[i]
+            at += 1

@@ -1,0 +1,178 @@
+"""Keeping the blocks of a live file: each block's records lie together in one large store, with room for more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reveil.core.kernels import kernel
+from reveil.core.kernels.bang_sort import insert, sort
+
+_SMALL = 24
+
+
+@kernel
+def put(store, held, block_of, start, count, room, tail, keys, ids, blocks, begin):
+    """Append records to their blocks, from record ``begin`` on; a block that is full moves to the tail, with more room.
+
+    Returns how far it came (all the records, or the first that found no room in the store) and the new tail.
+    """
+    width = store.shape[1]
+    for i in range(begin, len(keys)):
+        b = blocks[i]
+        if count[b] == room[b]:
+            wanted = 2 * room[b] + 1
+            if tail + wanted > len(store):
+                return i, tail
+            old = start[b]
+            for r in range(count[b]):
+                for w in range(width):
+                    store[tail + r, w] = store[old + r, w]
+                held[tail + r] = held[old + r]
+            start[b] = tail
+            room[b] = wanted
+            tail += wanted
+        at = start[b] + count[b]
+        for w in range(width):
+            store[at, w] = keys[i, w]
+        held[at] = ids[i]
+        block_of[ids[i]] = b
+        count[b] += 1
+    return len(keys), tail
+
+
+@kernel
+def drop(store, held, block_of, start, count, blocks):
+    """Take the records out of some blocks whose ids are in no block any more; the others move up."""
+    width = store.shape[1]
+    for j in range(len(blocks)):
+        b = blocks[j]
+        first = start[b]
+        kept = 0
+        for r in range(count[b]):
+            if block_of[held[first + r]] >= 0:
+                if kept < r:
+                    for w in range(width):
+                        store[first + kept, w] = store[first + r, w]
+                    held[first + kept] = held[first + r]
+                kept += 1
+        count[b] = kept
+
+
+@kernel
+def gather(store, held, start, count, blocks, ordered, keys, ids):
+    """Copy the records of some blocks one after the other; ``ordered``: those of each block in key order."""
+    width = store.shape[1]
+    row = np.empty((1, width), np.uint64)
+    at = 0
+    for j in range(len(blocks)):
+        b = blocks[j]
+        first, size = start[b], count[b]
+        for r in range(size):
+            for w in range(width):
+                keys[at + r, w] = store[first + r, w]
+            ids[at + r] = held[first + r]
+        if ordered:
+            if size <= _SMALL:
+                insert(keys, ids, at, at + size, row)
+            else:
+                own, own_ids = keys[at : at + size], ids[at : at + size]
+                sort(own, own_ids, np.empty((size, width), np.uint64), np.empty(size, ids.dtype))
+        at += size
+
+
+@kernel
+def settle(store, held, block_of, start, count, room, tail, least_room, numbers, old, keys, ids, own, first, last):
+    """Write blocks back after splits: the first ``old`` where they were, the others at the tail. Returns the tail.
+
+    Local block j has the number ``numbers[j]`` and the records ``own[first[j]:last[j]]`` of the gathered ones.
+    """
+    width = store.shape[1]
+    for j in range(len(numbers)):
+        b = numbers[j]
+        size = last[j] - first[j]
+        if j >= old:
+            start[b] = tail
+            room[b] = max(size, least_room)
+            tail += room[b]
+        count[b] = size
+        at = start[b]
+        for r in range(size):
+            i = own[first[j] + r]
+            for w in range(width):
+                store[at + r, w] = keys[i, w]
+            held[at + r] = ids[i]
+            if j >= old:
+                block_of[ids[i]] = b
+    return tail
+
+
+@kernel
+def move(store, held, start, count, room, blocks, least_room, new_store, new_held):
+    """Copy blocks into another store, with new room; writes where they are now and returns the end."""
+    width = store.shape[1]
+    tail = 0
+    for j in range(len(blocks)):
+        b = blocks[j]
+        old = start[b]
+        for r in range(count[b]):
+            for w in range(width):
+                new_store[tail + r, w] = store[old + r, w]
+            new_held[tail + r] = held[old + r]
+        start[b] = tail
+        room[b] = max(count[b], least_room)
+        tail += room[b]
+    return tail
+
+
+@kernel
+def enter(words, levels, numbers, regions, new_words, new_levels, new_numbers):
+    """Merge sorted new regions into the sorted ones, from the end; the arrays have room for all. Returns how many."""
+    width = words.shape[1]
+    i, j = regions - 1, len(new_levels) - 1
+    at = regions + len(new_levels) - 1
+    while j >= 0:
+        later = i >= 0 and levels[i] > new_levels[j]
+        if i >= 0:
+            for w in range(width):
+                if words[i, w] != new_words[j, w]:
+                    later = words[i, w] > new_words[j, w]
+                    break
+        if later:
+            for w in range(width):
+                words[at, w] = words[i, w]
+            levels[at], numbers[at] = levels[i], numbers[i]
+            i -= 1
+        else:
+            for w in range(width):
+                words[at, w] = new_words[j, w]
+            levels[at], numbers[at] = new_levels[j], new_numbers[j]
+            j -= 1
+        at -= 1
+    return regions + len(new_levels)
+
+
+@kernel
+def dissolve(parents, counts, least, into):
+    """Write for each region which one takes its records: itself, or the enclosing one if it has too few.
+
+    From the innermost outwards, so that a region counts what it took over. The whole space takes over the smallest of
+    the regions next inside if it has too few itself.
+    """
+    m = len(parents)
+    for r in range(m):
+        into[r] = r
+    for r in range(m - 1, 0, -1):
+        if counts[r] < least:
+            into[r] = parents[r]
+            counts[parents[r]] += counts[r]
+    for r in range(1, m):
+        into[r] = into[into[r]]  # the enclosing region comes before, and is settled
+    if counts[0] < least:
+        smallest = 0
+        for r in range(1, m):
+            if into[r] == r and into[parents[r]] == 0 and (smallest == 0 or counts[r] < counts[smallest]):
+                smallest = r
+        if smallest > 0:
+            for r in range(1, m):
+                if into[r] == smallest:
+                    into[r] = 0

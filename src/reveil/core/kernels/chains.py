@@ -1,0 +1,221 @@
+"""Sets of possible values, as bits, narrowed along people's lives and by the groups that may hold them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reveil.core.kernels import kernel
+
+FEW = 8  # candidates that a slot may have to be compared with those of the same person's other slots
+
+
+@kernel
+def admit(indptr, groups, sets, loose, alive, masks, dirty, broken):
+    """Drop the groups of each slot that share no value with its mask, and from the mask what none of the others has.
+
+    Slots that are ``loose`` may be in no group: their masks stay. A slot that nothing would be left of is ``broken``
+    and stays as it is. Whatever changes is ``dirty``. Returns how many slots changed.
+    """
+    words = masks.shape[1]
+    union = np.zeros(words, np.uint64)
+    moved = 0
+    for i in range(masks.shape[0]):
+        if indptr[i] == indptr[i + 1]:
+            continue
+        union[:] = 0
+        kept, dropped = 0, 0
+        for e in range(indptr[i], indptr[i + 1]):
+            if not alive[e]:
+                continue
+            meets = False
+            for w in range(words):
+                if sets[groups[e], w] & masks[i, w]:
+                    meets = True
+            if meets:
+                kept += 1
+                for w in range(words):
+                    union[w] |= sets[groups[e], w]
+            else:
+                dropped += 1
+        if kept == 0 and not loose[i]:
+            broken[i] = True
+            continue
+        changed = dropped > 0
+        if dropped > 0:
+            for e in range(indptr[i], indptr[i + 1]):
+                if alive[e]:
+                    meets = False
+                    for w in range(words):
+                        if sets[groups[e], w] & masks[i, w]:
+                            meets = True
+                    alive[e] = meets
+        if not loose[i]:
+            for w in range(words):
+                if masks[i, w] & ~union[w]:
+                    masks[i, w] &= union[w]
+                    changed = True
+        if changed:
+            dirty[i] = True
+            moved += 1
+    return moved
+
+
+@kernel
+def chain(before, changed, masks, dirty, broken):
+    """Narrow masks along each life, forwards and backwards: equal where nothing changed, different where it did.
+
+    ``before`` is the slot of the same person before each one (-1: none), always a smaller number; ``changed`` is 0
+    where the value is known to be the same as there, 1 where it is known to be another, -1 where nothing is known.
+    A pair that excludes each other is ``broken`` and stays as it is. Returns how many slots changed.
+    """
+    n, words = masks.shape
+    moved = 0
+    for turn in range(2):
+        for k in range(n):
+            i = k if turn == 0 else n - 1 - k
+            j = before[i]
+            if j < 0 or changed[i] < 0:
+                continue
+            if changed[i] == 0:
+                common = False
+                for w in range(words):
+                    if masks[i, w] & masks[j, w]:
+                        common = True
+                if not common:
+                    broken[i] = True
+                    broken[j] = True
+                    continue
+                for one, other in ((i, j), (j, i)):
+                    narrower = False
+                    for w in range(words):
+                        if masks[one, w] & ~masks[other, w]:
+                            masks[one, w] &= masks[other, w]
+                            narrower = True
+                    if narrower:
+                        dirty[one] = True
+                        moved += 1
+                continue
+            for one, other in ((i, j), (j, i)):
+                if _bits(masks, one) != 1:
+                    continue
+                meets = False
+                for w in range(words):
+                    if masks[one, w] & masks[other, w]:
+                        meets = True
+                if not meets:
+                    continue
+                if _bits(masks, other) == 1:
+                    broken[i] = True
+                    broken[j] = True
+                    continue
+                for w in range(words):
+                    masks[other, w] &= ~masks[one, w]
+                dirty[other] = True
+                moved += 1
+    return moved
+
+
+@kernel
+def _bits(masks, i):
+    """Count up to two bits of a mask."""
+    count = 0
+    for w in range(masks.shape[1]):
+        word = masks[i, w]
+        while word and count < 2:
+            word &= word - np.uint64(1)
+            count += 1
+    return count
+
+
+@kernel
+def agree(own_indptr, own_slots, indptr, groups, sets, before, kept, loose, everywhere, alive, dirty, broken):
+    """Drop the groups of a slot whose set of values does not go with any that the person may have at another time.
+
+    ``own_slots[own_indptr[p]:own_indptr[p + 1]]`` are the slots of person p. ``everywhere``: any two sets of a person
+    are equal or share nothing. Otherwise the sets of a slot and the one before it are equal where ``kept``. Only slots
+    with few candidates are held against the others. Returns how many slots changed.
+    """
+    moved = 0
+    for p in range(own_indptr.shape[0] - 1):
+        for a in range(own_indptr[p], own_indptr[p + 1]):
+            j = own_slots[a]
+            few = 0
+            for f in range(indptr[j], indptr[j + 1]):
+                few += alive[f]
+            if loose[j] or few == 0 or few > FEW:
+                continue
+            for b in range(own_indptr[p], own_indptr[p + 1]):
+                i = own_slots[b]
+                linked = (before[i] == j and kept[i]) or (before[j] == i and kept[j])
+                if i == j or not (everywhere or linked):
+                    continue
+                left, dropped = 0, 0
+                for turn in range(2):
+                    # First look whether anything would be left, then drop.
+                    if turn == 1 and (dropped == 0 or (left == 0 and not loose[i])):
+                        break
+                    for e in range(indptr[i], indptr[i + 1]):
+                        if not alive[e]:
+                            continue
+                        good = False
+                        for f in range(indptr[j], indptr[j + 1]):
+                            if alive[f] and go_together(sets, groups[e], groups[f], everywhere):
+                                good = True
+                                break
+                        if turn == 1:
+                            alive[e] = good
+                        elif good:
+                            left += 1
+                        else:
+                            dropped += 1
+                if dropped > 0:
+                    if left == 0 and not loose[i]:
+                        broken[i] = True
+                    else:
+                        dirty[i] = True
+                        moved += 1
+    return moved
+
+
+@kernel
+def go_together(sets, one, other, apart):
+    """Return whether two sets are equal or, where that is allowed, share nothing."""
+    equal, disjoint = True, True
+    for w in range(sets.shape[1]):
+        if sets[one, w] != sets[other, w]:
+            equal = False
+        if sets[one, w] & sets[other, w]:
+            disjoint = False
+    return equal or (apart and disjoint)
+
+
+@kernel
+def settle(indptr, groups, first, person, release, told, sets, distinct, signature, many, least, group, settled):
+    """Look which signatures each slot of a release may have beside those that the person is known to have had.
+
+    ``told[p, t]`` is a group with the signature of person p in release t, -1 where it is not known; any two signatures
+    of a person are equal or share nothing. Groups of this release are numbered from ``first``. Puts down for each slot
+    how ``many`` groups are left, the ``least`` values of one, one such ``group``, and whether the signature is
+    ``settled``: the same in all of them.
+    """
+    for i in range(person.shape[0]):
+        p = person[i]
+        many[i], least[i], group[i], settled[i] = 0, 0, -1, True
+        for e in range(indptr[i], indptr[i + 1]):
+            g = groups[e] + first
+            good = True
+            for t in range(told.shape[1]):
+                if t != release and told[p, t] >= 0 and not go_together(sets, g, told[p, t], True):
+                    good = False
+                    break
+            if not good:
+                continue
+            if many[i] == 0 or distinct[g] < least[i]:
+                least[i] = distinct[g]
+            if many[i] == 0:
+                group[i] = g
+            elif signature[g] != signature[group[i]]:
+                settled[i] = False
+            many[i] += 1
+        if many[i] == 0:
+            settled[i] = False

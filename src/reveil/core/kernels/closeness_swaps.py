@@ -1,0 +1,215 @@
+"""Kernels that bring groups closer to the table: what a group's distances exceed, swaps, and clusters with swaps.
+
+Attributes lie side by side in flat arrays: the values of attribute a are at ``first[a]`` up to before ``first[a + 1]``,
+and ``table`` has how many records of the table have each. ``row[a]`` says whether the values lie in a row; otherwise
+all are equally far. ``limits`` is the t of each attribute, ``whole`` how many records it counts, ``shares`` what part
+of them has each value. Floating point is good enough: the model judges in the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reveil.core.kernels import kernel
+
+
+@kernel
+def totals(table, first):
+    """How many records of the table each attribute counts, and what share of them has each value."""
+    whole, shares = np.zeros(first.shape[0] - 1, np.int64), np.empty(table.shape[0])
+    for a in range(whole.shape[0]):
+        for v in range(first[a], first[a + 1]):
+            whole[a] += table[v]
+        for v in range(first[a], first[a + 1]):
+            shares[v] = table[v] / whole[a]
+    return whole, shares
+
+
+@kernel
+def excess(tally, size, shares, first, row, limits):
+    """How much the distances of a group exceed the limits, added up over the attributes."""
+    over = 0.0
+    for a in range(row.shape[0]):
+        start, end = first[a], first[a + 1]
+        moved, ahead = 0.0, 0.0
+        for v in range(start, end):
+            off = tally[v] / size - shares[v]
+            ahead = ahead + off if row[a] else off
+            moved += abs(ahead)
+        distance = moved / max(end - start - 1, 1) if row[a] else moved / 2
+        # A distance at the limit must not count as above it because of rounding.
+        over += max(0.0, distance - limits[a] - 1e-12)
+    return over
+
+
+@kernel
+def pull(tally, size, table, whole, first, row, out):
+    """How much the sum of a group's distances grows, to first order, with each value that comes."""
+    for a in range(row.shape[0]):
+        start, end = first[a], first[a + 1]
+        step = 1.0 / max(end - start - 1, 1) if row[a] else 0.5
+        carried, ahead = 0.0, np.int64(0)
+        # From the last value down: over each border at or above a value that comes, one more has to be carried.
+        # ``ahead`` is by how much the group has more than its share below the border.
+        for v in range(end - 1, start - 1, -1):
+            more = tally[v] * whole[a] - table[v] * size
+            if row[a]:
+                out[v] = carried
+                ahead -= more
+                if ahead > 0:
+                    carried += step
+                elif ahead < 0:
+                    carried -= step
+            else:
+                out[v] = step if more > 0 else -step if more < 0 else 0.0
+
+
+@kernel
+def count(values, members, start, end, first, tally):
+    """Count the values of the members of a group."""
+    tally[:] = 0
+    for p in range(start, end):
+        for a in range(values.shape[1]):
+            tally[first[a] + values[members[p], a]] += 1
+
+
+@kernel
+def weigh(values, record, first, one, other):
+    """The difference of two pulls at the values of a record."""
+    out = 0.0
+    for a in range(values.shape[1]):
+        v = first[a] + values[record, a]
+        out += one[v] - other[v]
+    return out
+
+
+@kernel
+def shift(values, leaves, comes, first, tally):
+    """Let one record of a group be replaced by another."""
+    for a in range(values.shape[1]):
+        tally[first[a] + values[leaves, a]] -= 1
+        tally[first[a] + values[comes, a]] += 1
+
+
+@kernel
+def repair(values, members, offsets, failing, table, first, row, limits, reach, rounds):
+    """Swap members of failing groups with members of groups up to ``reach`` away while that lowers what is exceeded.
+
+    Per swap, of the pair of records that to first order helps most; it is made if the two groups together exceed
+    less. A group is left when it exceeds nothing, when no neighbour helps, or after so many rounds.
+    """
+    width = table.shape[0]
+    mine, theirs = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    my_pull, their_pull = np.zeros(width), np.zeros(width)
+    groups = offsets.shape[0] - 1
+    whole, shares = totals(table, first)
+    for number in range(failing.shape[0]):
+        g = failing[number]
+        start, end = offsets[g], offsets[g + 1]
+        count(values, members, start, end, first, mine)
+        over = excess(mine, end - start, shares, first, row, limits)
+        helped = True
+        for _ in range(rounds):
+            if over <= 0 or not helped:
+                break
+            helped = False
+            pull(mine, end - start, table, whole, first, row, my_pull)
+            for away in range(1, reach + 1):
+                for h in (g - away, g + away):
+                    if h < 0 or h >= groups or helped:
+                        continue
+                    begin, stop = offsets[h], offsets[h + 1]
+                    count(values, members, begin, stop, first, theirs)
+                    pull(theirs, stop - begin, table, whole, first, row, their_pull)
+                    out, most = start, -np.inf
+                    for p in range(start, end):
+                        weight = weigh(values, members[p], first, my_pull, their_pull)
+                        if weight > most:
+                            out, most = p, weight
+                    back, least = begin, np.inf
+                    for p in range(begin, stop):
+                        weight = weigh(values, members[p], first, my_pull, their_pull)
+                        if weight < least:
+                            back, least = p, weight
+                    if least >= most:
+                        continue
+                    before = over + excess(theirs, stop - begin, shares, first, row, limits)
+                    shift(values, members[out], members[back], first, mine)
+                    shift(values, members[back], members[out], first, theirs)
+                    own = excess(mine, end - start, shares, first, row, limits)
+                    if own + excess(theirs, stop - begin, shares, first, row, limits) < before - 1e-12:
+                        members[out], members[back] = members[back], members[out]
+                        over = own
+                        helped = True
+                    else:
+                        shift(values, members[back], members[out], first, mine)
+
+
+@kernel
+def clusters(points, values, starts, ends, least, table, first, row, limits, tries):
+    """Cut each segment of records into clusters of ``least`` near records that exceed the limits little.
+
+    The record farthest from the mean takes its nearest ones; while the cluster exceeds a limit, the next nearest
+    records outside, up to ``tries``, are swapped in for the member whose leaving helps most, if that lowers what is
+    exceeded. Then the same around the record farthest from the first, and so on; fewer than twice ``least`` records
+    are the last cluster of their segment. Returns the cluster of each record, numbered over all segments.
+    """
+    labels = np.empty(points.shape[0], np.int64)
+    tally, pulls, nothing = np.zeros(table.shape[0], np.int64), np.zeros(table.shape[0]), np.zeros(table.shape[0])
+    whole, shares = totals(table, first)
+    cluster = np.empty(least, np.int64)
+    number = 0
+    for s in range(starts.shape[0]):
+        alive = np.arange(starts[s], ends[s])
+        seed = np.zeros(points.shape[1])
+        from_mean = True
+        while alive.shape[0] >= 2 * least:
+            if from_mean:
+                seed[:] = 0.0
+                for record in alive:
+                    seed += points[record]
+                seed /= alive.shape[0]
+            far, most = alive[0], -1.0
+            for record in alive:
+                away = np.sum((points[record] - seed) ** 2)
+                if away > most:
+                    far, most = record, away
+            seed[:] = points[far]
+            from_mean = not from_mean
+            distance = np.empty(alive.shape[0])
+            for p in range(alive.shape[0]):
+                distance[p] = np.sum((points[alive[p]] - seed) ** 2)
+            near = alive[np.argsort(distance, kind="mergesort")]
+            cluster[:] = near[:least]
+            count(values, cluster, 0, least, first, tally)
+            over = excess(tally, least, shares, first, row, limits)
+            if over > 0:
+                pull(tally, least, table, whole, first, row, pulls)
+            for candidate in near[least : least + tries]:
+                if over <= 0:
+                    break
+                out, heaviest = 0, -np.inf
+                for p in range(least):
+                    weight = weigh(values, cluster[p], first, pulls, nothing)
+                    if weight > heaviest:
+                        out, heaviest = p, weight
+                if weigh(values, candidate, first, pulls, nothing) >= heaviest:
+                    continue
+                shift(values, cluster[out], candidate, first, tally)
+                now = excess(tally, least, shares, first, row, limits)
+                if now < over - 1e-12:
+                    over = now
+                    cluster[out] = candidate
+                    pull(tally, least, table, whole, first, row, pulls)
+                else:
+                    shift(values, candidate, cluster[out], first, tally)
+            for record in alive:
+                labels[record] = -1
+            for p in range(least):
+                labels[cluster[p]] = number
+            number += 1
+            alive = alive[labels[alive] < 0]
+        for record in alive:
+            labels[record] = number
+        number += 1
+    return labels

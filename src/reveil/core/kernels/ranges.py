@@ -1,0 +1,127 @@
+"""A k-d tree over integer points, and the points inside many boxes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reveil.core.kernels import kernel
+
+LEAF = 16
+
+
+@kernel
+def build(points):
+    """Build a balanced tree: the points in its order, their order, and per node its range, first child (0: leaf), box.
+
+    The second child follows the first. A node is cut at the median of its widest attribute.
+    """
+    n, width = points.shape
+    order = np.arange(n)
+    room = max(4 * (n // LEAF + 1), 4)
+    start = np.zeros(room, np.int64)
+    end = np.zeros(room, np.int64)
+    child = np.zeros(room, np.int64)
+    lo = np.zeros((room, width), np.int32)
+    hi = np.zeros((room, width), np.int32)
+    end[0] = n
+    used, node = 1, 0
+    while node < used:
+        s, e = start[node], end[node]
+        widest, spread = 0, -1
+        for a in range(width):
+            low, high = points[order[s], a], points[order[s], a]
+            for i in range(s + 1, e):
+                code = points[order[i], a]
+                low, high = min(low, code), max(high, code)
+            lo[node, a], hi[node, a] = low, high
+            if high - low > spread:
+                widest, spread = a, high - low
+        if e - s > LEAF and spread > 0:
+            select(points, order, s, e, s + (e - s) // 2, widest)
+            middle = s + (e - s) // 2
+            child[node] = used
+            start[used], end[used] = s, middle
+            start[used + 1], end[used + 1] = middle, e
+            used += 2
+        node += 1
+    # The points of a leaf lie side by side: looking them up one by one is what a search would spend its time on.
+    return points[order], order, start[:used], end[:used], child[:used], lo[:used], hi[:used]
+
+
+@kernel
+def select(points, order, s, e, k, a):
+    """Permute ``order[s:e]`` so that the k-th by attribute a is in its place, smaller ones before, larger behind."""
+    low, high = s, e - 1
+    while low < high:
+        pivot = points[order[(low + high) // 2], a]
+        i, j = low, high
+        while i <= j:
+            while points[order[i], a] < pivot:
+                i += 1
+            while points[order[j], a] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            return
+
+
+@kernel
+def compare(node_lo, node_hi, lo, hi):
+    """Return whether a node and a box are apart, and whether the node is within the box."""
+    within = True
+    for a in range(lo.shape[0]):
+        if node_hi[a] < lo[a] or node_lo[a] > hi[a]:
+            return True, False
+        if node_lo[a] < lo[a] or node_hi[a] > hi[a]:
+            within = False
+    return False, within
+
+
+@kernel
+def holds(lo, hi, point):
+    """Return whether a box holds a point."""
+    inside = True
+    for a in range(lo.shape[0]):
+        inside &= lo[a] <= point[a] <= hi[a]
+    return inside
+
+
+@kernel
+def search(placed, order, start, end, child, node_lo, node_hi, lo, hi, indptr, out):
+    """List the points of a tree inside each box lo..hi. With an empty ``out`` only count, into ``indptr``."""
+    counting = out.shape[0] == 0
+    stack = np.empty(128, np.int64)
+    for b in range(lo.shape[0]):
+        found = 0
+        if not counting:
+            found = indptr[b]
+        stack[0] = 0
+        top = 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            apart, within = compare(node_lo[node], node_hi[node], lo[b], hi[b])
+            if apart:
+                continue
+            if not within and child[node] > 0:
+                stack[top] = child[node]
+                stack[top + 1] = child[node] + 1
+                top += 2
+                continue
+            if within and counting:
+                found += end[node] - start[node]
+                continue
+            for i in range(start[node], end[node]):
+                if within or holds(lo[b], hi[b], placed[i]):
+                    if not counting:
+                        out[found] = order[i]
+                    found += 1
+        if counting:
+            indptr[b + 1] = found

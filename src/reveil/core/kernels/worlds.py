@@ -1,0 +1,216 @@
+"""The worlds of small components: all of them, counted, or some of them, drawn.
+
+A component has slots, each a person in a release, in the order in which they are filled; a slot has options: a group,
+a value, and the rows of the group with that value. A world takes an option for every slot, no more rows than there
+are, no more of a group than it has room, and obeys what is known of each life and of the signatures of a person.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reveil.core.kernels import kernel
+from reveil.core.kernels.chains import go_together
+
+
+@kernel
+def _fits(i, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen):
+    """Return whether slot i may take option o after what was chosen before."""
+    if left[row[o]] == 0 or room[group[o]] == 0:
+        return False
+    j = before[i]
+    if j >= 0 and chosen[j] >= 0:
+        if changed[i] == 0 and value[chosen[j]] != value[o]:
+            return False
+        if changed[i] == 1 and value[chosen[j]] == value[o]:
+            return False
+    while j >= 0:
+        bound = chosen[j] >= 0 and (everywhere or (kept[i] and j == before[i]))
+        if bound and not go_together(sets, group[o], group[chosen[j]], everywhere):
+            return False
+        j = before[j]
+    return True
+
+
+@kernel
+def count(
+    indptr,
+    slots,
+    options,
+    group,
+    value,
+    row,
+    rank,
+    before,
+    changed,
+    everywhere,
+    kept,
+    sets,
+    left,
+    room,
+    once,
+    steps,
+    tally,
+):
+    """Count the worlds of each component, and in ``tally`` those that take each option; -1 where it is given up.
+
+    ``slots[indptr[c]:indptr[c + 1]]`` are the slots of component c, and ``options[s]:options[s + 1]`` the options of
+    slot s, of which ``rank`` numbers the different values from 0. ``once``: worlds with the same values are one,
+    however many memberships allow it, and ``tally`` has them at the first option with the value. More than ``steps``
+    steps, and a component is given up.
+    """
+    chosen = np.full(options.shape[0] - 1, -1, np.int64)
+    worlds = np.zeros(indptr.shape[0] - 1, np.int64)
+    keys = np.empty(steps + 1 if once else 1, np.int64)
+    for c in range(indptr.shape[0] - 1):
+        first, many = indptr[c], indptr[c + 1] - indptr[c]
+        room_for_keys = 1.0
+        for d in range(many):
+            top = 0
+            for o in range(options[slots[first + d]], options[slots[first + d] + 1]):
+                top = max(top, rank[o] + 1)
+            room_for_keys *= max(top, 1)
+        if once and room_for_keys > 2.0**62:
+            worlds[c] = -1
+            continue
+        depth, done, found = 0, 0, 0
+        pointer = np.empty(many + 1, np.int64)
+        pointer[0] = options[slots[first]] if many > 0 else 0
+        while depth >= 0 and many > 0:
+            done += 1
+            if done > steps:
+                break
+            if depth == many:
+                if once:
+                    key = 0
+                    for d in range(many):
+                        s = slots[first + d]
+                        top = 0
+                        for o in range(options[s], options[s + 1]):
+                            top = max(top, rank[o] + 1)
+                        key = key * top + rank[chosen[s]]
+                    keys[found] = key
+                else:
+                    for d in range(many):
+                        tally[chosen[slots[first + d]]] += 1
+                found += 1
+                depth -= 1
+                continue
+            s = slots[first + depth]
+            if chosen[s] >= 0:
+                left[row[chosen[s]]] += 1
+                room[group[chosen[s]]] += 1
+                chosen[s] = -1
+            o = pointer[depth]
+            while o < options[s + 1] and not _fits(
+                s, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen
+            ):
+                o += 1
+            if o == options[s + 1]:
+                depth -= 1
+                continue
+            chosen[s] = o
+            left[row[o]] -= 1
+            room[group[o]] -= 1
+            pointer[depth] = o + 1
+            depth += 1
+            if depth < many:
+                pointer[depth] = options[slots[first + depth]]
+        for d in range(many):
+            s = slots[first + d]
+            if chosen[s] >= 0:
+                left[row[chosen[s]]] += 1
+                room[group[chosen[s]]] += 1
+                chosen[s] = -1
+        if done > steps:
+            worlds[c] = -1
+            for d in range(many):
+                tally[options[slots[first + d]] : options[slots[first + d] + 1]] = 0
+            continue
+        if once:
+            keys[:found].sort()
+            different = 0
+            for k in range(found):
+                if k > 0 and keys[k] == keys[k - 1]:
+                    continue
+                different += 1
+                key = keys[k]
+                for back in range(many):
+                    s = slots[first + many - 1 - back]
+                    top = 0
+                    for o in range(options[s], options[s + 1]):
+                        top = max(top, rank[o] + 1)
+                    own, key = key % top, key // top
+                    for o in range(options[s], options[s + 1]):
+                        if rank[o] == own:
+                            tally[o] += 1
+                            break
+            found = different
+        worlds[c] = found
+    return worlds
+
+
+@kernel
+def draw(
+    indptr,
+    slots,
+    options,
+    group,
+    value,
+    row,
+    before,
+    changed,
+    everywhere,
+    kept,
+    sets,
+    left,
+    room,
+    dice,
+    tally,
+):
+    """Draw worlds of each component, one for each line of ``dice``: every slot takes any option that fits.
+
+    A world that was likelier to be drawn weighs less: its weight is the product of how many options there were. In
+    ``tally`` is the weight of the worlds that take each option. Returns the sums of the weights and of their squares,
+    in units of the largest weight there can be. A line that runs into a dead end weighs nothing.
+    """
+    chosen = np.full(options.shape[0] - 1, -1, np.int64)
+    total = np.zeros(indptr.shape[0] - 1)
+    squares = np.zeros(indptr.shape[0] - 1)
+    most = 1
+    for s in range(options.shape[0] - 1):
+        most = max(most, options[s + 1] - options[s])
+    good = np.empty(most, np.int64)  # the options of a slot that fit
+    for c in range(indptr.shape[0] - 1):
+        first, many = indptr[c], indptr[c + 1] - indptr[c]
+        for line in range(dice.shape[0]):
+            weight, reached = 1.0, 0
+            for d in range(many):
+                s = slots[first + d]
+                fitting = 0
+                for o in range(options[s], options[s + 1]):
+                    # Most options that do not fit have no row or no room left, and whoever is new has no life to obey.
+                    if left[row[o]] == 0 or room[group[o]] == 0:
+                        continue
+                    if before[s] < 0 or _fits(
+                        s, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen
+                    ):
+                        good[fitting] = o
+                        fitting += 1
+                if fitting == 0:
+                    weight = 0.0
+                    break
+                chosen[s] = good[int(dice[line, d] * fitting)]
+                left[row[chosen[s]]] -= 1
+                room[group[chosen[s]]] -= 1
+                weight *= fitting / (options[s + 1] - options[s])
+                reached += 1
+            total[c] += weight
+            squares[c] += weight * weight
+            for d in range(reached):
+                s = slots[first + d]
+                tally[chosen[s]] += weight
+                left[row[chosen[s]]] += 1
+                room[group[chosen[s]]] += 1
+                chosen[s] = -1
+    return total, squares

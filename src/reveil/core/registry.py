@@ -1,0 +1,41 @@
+"""Finds models, groupers, guarantees, judges, measures, attacks and the like by entry point, the built-in ones too.
+
+Another package adds one by declaring an entry point in the same group; nothing in Reveil lists names. It is
+also how a room asks for something of a room above it: a release knows that questions are answered, not by whom.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from reveil.core.errors import ConfigError
+
+GROUPS = ("models", "groupers", "recoders", "guarantees", "judges", "measures", "attacks", "questions", "indexes")
+
+
+@cache
+def names(group: str) -> tuple[str, ...]:
+    """Return the names registered in a group, sorted."""
+    found = tuple(sorted({point.name for point in entry_points(group=f"reveil.{group}")}))
+    if not found:
+        raise ConfigError(
+            f"no {group} are registered",
+            hint="Reveil finds its parts through its installation: run make setup.",
+        )
+    return found
+
+
+@cache
+def find(group: str, name: str) -> Any:
+    """Return the registered object, or raise with the names that exist."""
+    for point in entry_points(group=f"reveil.{group}"):
+        if point.name == name:
+            return point.load()
+    raise ConfigError(f"unknown {group.removesuffix('s')} {name!r}", hint=f"Known: {', '.join(names(group))}.")
+
+
+def everything(group: str) -> dict[str, Any]:
+    """Return all registered objects of a group by name."""
+    return {name: find(group, name) for name in names(group)}

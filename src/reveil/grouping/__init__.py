@@ -1,0 +1,1 @@
+"""Records to groups, and groups to cells: groupers, recoders and the indexes that they use."""

@@ -1,0 +1,72 @@
+"""Suppression: leave out the records that stretch their group most, within a limit.
+
+A few odd records (the only centenarian, the one patient from far away) force a coarse box on the nine others beside
+them. Leaving such a record out costs its own cells and narrows the cells of all who stay. It is left out only where
+that is worth it: where the certainty penalty, in which a suppressed record counts fully, becomes smaller. The choice
+looks at boxes and sizes, and at sensitive values only to keep the model. Suppressed records are not in the file, form
+no group and are counted in the manifest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reveil.core.kernels import outliers as stretch
+from reveil.models.statistics import GroupStats, Histogram, Partition
+
+if TYPE_CHECKING:
+    from reveil.core.arrays import BoolArray
+    from reveil.models.base import Model
+    from reveil.models.encoding import Codes
+
+
+def suppress_stretching(codes: Codes, partition: Partition, model: Model, limit: int) -> Partition:
+    """Leave out at most ``limit`` records, one a group at a time, most worth first, while it is worth it.
+
+    A model that compares groups with the table (t-closeness) is asked about everything at the end, because the table
+    has changed; if it no longer holds, nobody is left out.
+    """
+    positions = [attribute.positions for attribute in codes.quasi]
+    offset = np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64)
+    # A missing value lies nowhere, and what it adds to a cell is not a distance: groups that have one are left alone.
+    everywhere = np.concatenate([np.append(p[:-1], np.nan) for p in positions])
+    now, left = partition, limit
+    stuck: BoolArray = np.zeros(partition.n_groups, np.bool_)  # groups whose next record the model needs
+    while left > 0:
+        gain, who = np.empty(now.n_groups), np.empty(now.n_groups, np.int64)
+        starts, ends = now.offsets[:-1], now.offsets[1:]
+        stretch.stretch(codes.columns(now.order), starts, ends, everywhere, offset, model.minimum_size, gain, who)
+        worth = np.flatnonzero((who >= 0) & ~stuck)
+        chosen = worth[np.argsort(-gain[worth], kind="stable")][:left]
+        if not len(chosen):
+            break
+        smaller = _without(now, who[chosen])
+        if model.tags.reads_values:
+            valid = model.verdict(_statistics(codes, smaller))
+            bad = chosen[~valid[chosen]]
+            stuck[bad] = True
+            chosen = np.setdiff1d(chosen, bad)
+            smaller = _without(now, who[chosen])
+        left -= len(chosen)
+        now = smaller
+    if model.tags.reads_values and not model.verdict(_statistics(codes, now)).all():
+        return partition
+    return now
+
+
+def _without(partition: Partition, places: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Partition:
+    """Take the records at some places of the order out."""
+    kept: BoolArray = np.ones(len(partition.order), np.bool_)
+    kept[places] = False
+    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return Partition(partition.order[kept], before[partition.offsets], partition.n)
+
+
+def _statistics(codes: Codes, partition: Partition) -> GroupStats:
+    starts, ends = partition.offsets[:-1], partition.offsets[1:]
+    histograms = {
+        a.name: Histogram.of_segments(a.codes[partition.order], starts, ends, a.domain) for a in codes.sensitive
+    }
+    return GroupStats(partition.sizes, histograms, codes.references(partition.order))

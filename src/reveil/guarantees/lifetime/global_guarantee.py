@@ -1,0 +1,423 @@
+"""The global guarantee: was this person *ever* linked with this value?"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+
+from reveil.core.errors import ConfigError, RefusedError, VerificationError
+from reveil.guarantees.assembly import (
+    check_memory,
+    check_names,
+    check_no_method,
+    check_one_sensitive,
+    check_person,
+    describe_columns,
+    other_promise,
+)
+from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
+from reveil.guarantees.lifetime.forecast import forecast
+from reveil.guarantees.lifetime.global_release import (
+    SURVIVAL,
+    Made,
+    Situation,
+    Terms,
+    as_published,
+    make_groups,
+    publish_rows,
+    told_elsewhere,
+    what_is_told,
+)
+from reveil.guarantees.lifetime.grouping import Rule
+from reveil.guarantees.lifetime.strategies import ROUNDING, STRATEGIES, Geometric, Strategy
+from reveil.guarantees.lifetime.survival import Pairs, updated
+from reveil.models.base import exact_number, plain_number
+from reveil.models.encoding import encode
+from reveil.models.frequency_diversity import FrequencyDiversity
+from reveil.models.k_anonymity import KAnonymity
+from reveil.models.limits import Limit, at_most
+from reveil.models.statistics import GroupStats, Histogram
+from reveil.releases.manifest import make_manifest
+from reveil.releases.respelling import folded_values, folds
+from reveil.tables.alike import folded, spelled_as
+from reveil.tables.hierarchy import value_text
+from reveil.tables.notation import SUPPRESSED_VALUE
+from reveil.tables.snapshot import canonical_text
+from reveil.vault.protocol import Entries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from reveil.grouping.groupers.base import Grouper
+    from reveil.models.base import Model
+    from reveil.models.encoding import Codes
+    from reveil.releases.membership import Membership
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
+    from reveil.vault.protocol import Book, Ledger
+
+EXHAUSTED = ("rest", "suppress", "withhold")
+_COUNTED = (
+    "Given who is in which group, every table that agrees with all the releases is equally likely, and a value says "
+    "nothing about those before and after it: the adversary knows nothing about whether values persist (whoever must "
+    "fear that uses tau-safety), and does not reason about why the groups are as they are."
+)
+_KNOWS = "Others may know of everybody who is in which release and in which group, with which quasi values."
+_HIDDEN = (
+    "Others do not know who is in the table: in every group, persons of a registration list who are not in it are as "
+    "likely to be meant as those who are. What is bounded is what is told of a person by the releases they are in."
+)
+_LEAKS = {
+    "suppress": "A suppressed value tells that one of the group has a value that they were linked with too often.",
+    "withhold": "Who is known to be in the table and is not published has a value that they were linked with too "
+    "often: absence tells it.",
+}
+
+
+@dataclass(frozen=True)
+class GlobalGuarantee(Guarantee):
+    """Over all the releases together, nobody is told ever to have had a value with more than 1/l.
+
+    *Guarantee*: for every person o and every value s, the share of the worlds that agree with all the releases and
+    in which o has s in one release or more is at most 1/l. It is 1 - S(o, s), with S the product of 1 - n_s/n over
+    the groups that o was in (:mod:`reveil.guarantees.lifetime.survival` has the theorem). ``strategy`` says how much of
+    this budget one release may spend: ``ConstantRatio(releases=3)`` or ``Geometric(alpha=3)``.
+
+    Who was linked with a value as often as that allows *rests*: they are not published any more, whatever their value
+    is. That depends on what was told and on nothing of today. ``when_exhausted="suppress"`` publishes such a person
+    with ``*`` when their value is the one that is used up, ``"withhold"`` leaves them out then; both tell something,
+    and are there for comparison. ``largest`` (geometric strategy): a pair that needs a larger group than this, for
+    one row with the value, is used up; ten times the first group by default.
+
+    ``harmless`` values are not bounded. ``permanent`` ones never leave who has them: their groups stay together
+    (:mod:`reveil.guarantees.lifetime.cohorts`). ``population``, a registration list (a file or a frame with the person
+    and the quasi columns): absent persons dilute the groups, against an adversary who does not know who is in the
+    table. Everybody who is published is on the list, with the quasi values of the table; of a part of the table
+    (``where``) the same part of the list dilutes, because whoever holds the file may know which part it is.
+
+    *Assumes*: one record per person and snapshot; persons are named alike in all of them; nobody's value is related to
+    another's, nor to their own before; all that others may know of a person is declared as quasi; nobody comes back
+    who was erased without a tombstone.
+
+    *Does not protect against*: somebody who knows that a value did not change ({H, F, C, G} and then {H, X, Y, Z}:
+    7/16 here, certain for them); values that are likelier than others beforehand; related persons; other publishers'
+    data; somebody who asks why the groups are as they are. It does not hide who is in the table, unless a population
+    is given.
+
+    *Source*: Wong, Fu, Liu, Wang, Xu, "Preserving Individual Privacy in Serial Data Publishing".
+    """
+
+    kind: ClassVar[str] = "global"
+    remembers: ClassVar[bool] = True
+    paths: ClassVar[tuple[str, ...]] = ("population",)  # settings that are paths, relative to a config
+    survival: ClassVar[Ledger] = SURVIVAL
+
+    l: float
+    strategy: Strategy
+    _: KW_ONLY
+    harmless: tuple[str, ...] = field(default=(), repr=False)
+    permanent: tuple[str, ...] = field(default=(), repr=False)
+    when_exhausted: str = "rest"
+    largest: float | None = None
+    population: Any = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_config(cls, table: dict[str, Any]) -> Self:
+        """Build from the ``[guarantee]`` table of a config: the strategy is a name with its parameter beside it."""
+        settings = dict(table)
+        name = settings.pop("strategy", None)
+        if not isinstance(name, str) or name not in STRATEGIES:
+            raise ConfigError(
+                "the guarantee 'global' needs a strategy" if name is None else f"there is no strategy {name!r}",
+                hint='strategy = "constant-ratio" with releases = 3, or strategy = "geometric" with alpha = 3.0',
+            )
+        made, parameter = STRATEGIES[name]
+        if parameter not in settings:
+            raise ConfigError(
+                f"the strategy {name!r} needs {parameter}", hint=f"Add {parameter} = 3 under [guarantee]."
+            )
+        strategy = made(**{parameter: settings.pop(parameter)})
+        foreign = [other for _, other in STRATEGIES.values() if other in settings]
+        if foreign:
+            raise ConfigError(f"{foreign[0]} does not belong to the strategy {name!r}", hint="Take the line out.")
+        return super().from_config({**settings, "strategy": strategy})
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.strategy, Strategy):
+            raise ConfigError(
+                "strategy must be a strategy", hint="rv.ConstantRatio(releases=3) or rv.Geometric(alpha=3.0)."
+            )
+        if self.exact <= 1:
+            raise ConfigError(
+                f"l must be above 1, not {self.l!r}", hint="l = 2: nobody is believed with more than 1/2."
+            )
+        for key in ("harmless", "permanent"):
+            object.__setattr__(self, key, _texts(key, getattr(self, key)))
+        if self.population is not None and self.permanent:
+            raise ConfigError(
+                "permanent values and a registration list do not go together: a cohort would have to keep its absent "
+                "persons",
+                hint="Take one of the two out.",
+            )
+        if set(self.harmless) & set(self.permanent):
+            raise ConfigError("a value is declared both harmless and permanent", hint="Keep one of the two.")
+        if self.when_exhausted not in EXHAUSTED:
+            raise ConfigError(
+                f"when_exhausted must be one of {', '.join(EXHAUSTED)}, not {self.when_exhausted!r}",
+                hint="rest is the one that tells nothing.",
+            )
+        if self.largest is not None:
+            if not isinstance(self.strategy, Geometric):
+                raise ConfigError(
+                    "largest belongs to the geometric strategy", hint="With a constant ratio, no pair needs more."
+                )
+            if exact_number("largest", self.largest) < self.strategy.ratio(self.exact):
+                raise ConfigError(
+                    f"the first group needs {self.strategy.least(self.exact)} rows already, more than largest",
+                    hint="Set largest to several times that.",
+                )
+
+    @property
+    def exact(self) -> Fraction:
+        """``l`` as the exact number that was written."""
+        return exact_number("l", self.l)
+
+    @property
+    def rule(self) -> Rule:
+        """What groups must be like."""
+        return Rule(self.strategy, self.exact)
+
+    @property
+    def most_rows(self) -> float:
+        """The group for one row with a value beyond which a pair is used up."""
+        if not isinstance(self.strategy, Geometric):
+            return np.inf
+        return self.largest if self.largest is not None else Geometric.GROWTH * self.strategy.ratio(self.exact)
+
+    @property
+    def against(self) -> str:  # type: ignore[override]  # a constant elsewhere
+        """What the adversary knows: who is there, unless a registration list hides it."""
+        return "presence" if self.population is None else "nothing"
+
+    @property
+    def bound(self) -> float | None:
+        """One l-th, in all the releases together."""
+        return float(1 / self.exact)
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return the bound on what is believed ever, and with it at any time, of the values that are not harmless."""
+        own = {"harmless": tuple(sorted(self.harmless)), "permanent": tuple(sorted(self.permanent))}
+        return at_most(self.bound, "ever", "value", **own)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters under their config names; of a registration list only whether there is one."""
+        return {
+            "l": plain_number(self.exact),
+            **self.strategy.settings(),
+            "harmless": sorted(self.harmless),
+            "permanent": sorted(self.permanent),
+            "when_exhausted": self.when_exhausted,
+            "largest": self.largest,
+            "population": self.population is not None,
+        }
+
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+        """Return whether a setting may change: only how large a group may become. The bound rests on the survival."""
+        return key == "largest"
+
+    def may_forget(self, *, tombstone: bool) -> None:
+        """Refuse to erase somebody whose cohort could then not be seen to be incomplete."""
+        if self.permanent and not tombstone:
+            raise RefusedError(
+                "where values are permanent, an erasure must leave a tombstone: the people who shared a group with "
+                "somebody have to stay together, or all be absent",
+                hint="Forget them with --tombstone: a pseudonym and what was told stay, nothing else.",
+            )
+
+    def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the values that the settings name."""
+        return (*self.harmless, *self.permanent)
+
+    def check(self, schema: Schema, method: Grouper | None) -> None:
+        """Refuse, before any data is read, what cannot work."""
+        check_no_method(self.kind, method)
+        check_person(self.kind, schema)
+        column = check_one_sensitive(
+            self.kind, schema, "Declare one as sensitive, or publish the others in a series of their own people."
+        )
+        if self.when_exhausted == "suppress" and (column.order is not None or column.taxonomy is not None):
+            raise ConfigError(
+                "a suppressed value has no place in an order or a hierarchy", column=column.name, hint="Take it out."
+            )
+        if schema.plain:
+            raise ConfigError(
+                f"column {schema.plain[0]!r} is plain, and would link a person's rows from release to release",
+                column=schema.plain[0],
+                hint="Make it quasi, or drop it (identifier).",
+            )
+        tree = [name for name in schema.quasi if schema[name].taxonomy is not None]
+        if self.population is not None and tree:
+            raise ConfigError(
+                "with a registration list, boxes must not overlap, and labels of a hierarchy do",
+                column=tree[0],
+                hint="Take the hierarchy or the list out.",
+            )
+        check_names(schema, two_tables=False)
+
+    def model_for(self, schema: Schema) -> Model:  # noqa: ARG002
+        """Return what every group of every release satisfies by itself; the budgets ask for more."""
+        if self.population is not None:
+            return KAnonymity(1)
+        size = KAnonymity(self.rule.least)
+        return size if self.harmless or self.when_exhausted == "suppress" else size & FrequencyDiversity(self.l)
+
+    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+        guarantee = {"kind": self.kind, "grade": "counted", **self.settings()}
+        told = "over all the releases of this series together, nobody is told ever to have had a value with more than "
+        told += f"1/{plain_number(self.exact)}"
+        if self.harmless:
+            told += f", apart from {len(self.harmless)} declared harmless"
+        if self.population is not None:
+            told += ", to somebody who does not know who is in the table"
+        apart = "Persons are not related to each other, and nobody else publishes about them."
+        stay = "Nobody who was erased from the vault without a tombstone comes back."
+        lasts = ("Permanent values never leave who has them; persons may be published as they were first told.",)
+        leaks = (_LEAKS[self.when_exhausted],) if self.when_exhausted in _LEAKS else ()
+        knows = _KNOWS if self.population is None else _HIDDEN
+        return (
+            guarantee,
+            f"{told[0].upper()}{told[1:]}.",
+            (knows, _COUNTED, apart, stay, *(lasts if self.permanent else ()), *leaks),
+        )
+
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+        """Refuse a manifest that does not promise what these settings ask for."""
+        guarantee, claim, _ = self.promise()
+        if manifest.get("adopted"):
+            claim = manifest["claim"] if manifest["claim"].startswith(claim) else claim
+        own = {key: value for key, value in guarantee.items() if not self.may_change(key, None, None)}
+        if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != value for key, value in own.items()):
+            raise other_promise()
+        if manifest["suppressed"] or manifest["dirty"] or manifest["counterfeits"]["total"]:
+            raise VerificationError("the manifest speaks of records that this guarantee has not")
+
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
+        """Return what is left of whose budget for which values; see :mod:`reveil.guarantees.lifetime.forecast`."""
+        texts, ledger = book.texts(schema.sensitive[0]), book.rows(SURVIVAL)
+        permanent = self.permanent
+        if schema[schema.sensitive[0]].folds:
+            permanent = tuple(spelled_as(pl.Series(permanent, dtype=pl.String), texts.drop_nulls()))
+        return forecast(ledger, texts, self.strategy, self.exact, releases, self.most_rows, permanent)
+
+    def terms(self, memory: Memory) -> Terms:
+        """Return the settings in the codes of a vault."""
+        known = len(self.harmless)
+        return Terms(
+            self.rule,
+            self.most_rows,
+            memory.declared[:known],
+            memory.declared[known:],
+            self.when_exhausted,
+            self.population,
+        )
+
+    def prepare(
+        self,
+        snapshot: Snapshot,
+        method: Grouper | None,
+        rng: np.random.Generator,
+        *,
+        series: str | None,
+        memory: Memory | None = None,
+        codes: Codes | None = None,
+    ) -> Prepared:
+        """Group, recode and describe the next release of a series."""
+        self.check(snapshot.schema, method)
+        memory = check_memory(self.kind, memory)
+        codes = encode(snapshot) if codes is None else codes
+        terms = self.terms(memory)
+        now = Situation.of(memory, terms)
+        made = make_groups(snapshot, codes, now, terms, memory)
+        release, placement, _ = publish_rows(snapshot, made, now, memory, rng)
+        published = as_published(snapshot, now, memory)
+        if published is not None:
+            snapshot, codes = published, encode(published)
+        guarantee, claim, assumes = self.promise()
+        model = self.model_for(snapshot.schema)
+        release.manifest.update(
+            make_manifest(
+                series=series,
+                release=memory.release,
+                guarantee=guarantee,
+                claim=claim,
+                assumes=assumes,
+                columns=describe_columns(snapshot, codes, two_tables=False, groups=True),
+                rows=len(placement),
+                groups=made.size,
+                achieved=model.achieved(_statistics(made, codes)),
+                withheld=int(now.out.sum()),
+            )
+        )
+        sizes = np.bincount(made.groups[made.groups >= 0])
+        facts: dict[str, Any] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
+        entries = what_is_told(made, now, terms)
+        return Prepared(release, placement, codes, model, facts=facts, entries=entries, snapshot=published)
+
+    def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
+        """Multiply what a release from elsewhere told into everybody's survival: the worst of what they may be told."""
+        if self.permanent:
+            raise RefusedError(
+                "a release from elsewhere cannot be adopted where values are permanent: its groups were not made to "
+                "stay together",
+                hint="Begin the series with a release of Reveil's own, or declare no value permanent.",
+            )
+        told, shares, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], members)
+        harmless = memory.declared[: len(self.harmless)]
+        told, shares = (own.filter(~pl.Series(np.isin(own["value"].to_numpy(), harmless))) for own in (told, shares))
+        both = updated(Pairs.of(memory.book.of_records(SURVIVAL)), Pairs.of(told))
+        used = self.strategy.used_up(both.survival, both.links, self.exact, self.most_rows)
+        rows = {"record": both.record, "value": both.value, "links": both.links, "survival": both.survival}
+        broken = shares.filter(pl.col("survival") < float(1 - 1 / self.exact) * (1 - ROUNDING))
+        return Adoption(
+            (Entries(SURVIVAL, pl.DataFrame(rows)),),
+            broken["group"].n_unique(),
+            len(np.unique(both.record[used])),
+            more,
+        )
+
+    def loose_rows(self, release: Release) -> int:
+        """Return how many rows are suppressed, or in a group that is published as it was first told."""
+        groups, values = release.group_values()
+        texts = canonical_text(values.to_series())
+        hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy() & (self.when_exhausted == "suppress")
+        permanent = pl.Series(self.permanent, dtype=pl.String)
+        if folds(release.manifest, values.columns[0]):
+            texts, permanent = folded_values(texts), folded(permanent)
+        lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
+        return int((hidden | np.isin(groups, lasting)).sum())
+
+
+def _texts(key: str, given: object) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, list | tuple):
+        raise ConfigError(f"{key} must be a list of values", hint=f'{key} = ["flu"]')
+    if not all(isinstance(value, str | int | float) for value in given):
+        raise ConfigError(f"{key} must be a list of texts or numbers", hint=f'{key} = ["flu"]')
+    texts = tuple(value_text(value) for value in given)
+    if len(set(texts)) != len(texts):
+        raise ConfigError(f"{key} names a value twice")
+    return texts
+
+
+def _statistics(made: Made, codes: Codes) -> GroupStats:
+    """Return what the model is asked about."""
+    own = codes.sensitive[0]
+    inside = made.groups >= 0
+    groups = made.groups[inside]
+    histogram = Histogram.of(groups, own.codes[inside], made.size, own.domain)
+    return GroupStats(np.bincount(groups, minlength=made.size).astype(np.int64), {own.name: histogram})

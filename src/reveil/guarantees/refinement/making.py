@@ -1,0 +1,219 @@
+"""One release of cells: who is published in which group, and the rows that come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from reveil.core.errors import InfeasibleError
+from reveil.core.randomness import shuffled
+from reveil.grouping.recoders.boxes import BoxRecoder
+from reveil.guarantees.refinement.entries import Cut
+from reveil.guarantees.refinement.extras import Extras, decoded, extended, extras_of
+from reveil.guarantees.refinement.plan import Decided, Rules, decide, grouped
+from reveil.models.encoding import Codes, encode
+from reveil.models.statistics import GroupStats, Histogram, Partition
+from reveil.releases.release import Release, compact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.grouping.groupers.base import Grouper
+    from reveil.guarantees.refinement.reading import Reading
+    from reveil.tables.snapshot import Snapshot
+    from reveil.vault.protocol import Book
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The published rows in their order: the group of each, its record in the extended snapshot (-1: counterfeit)."""
+
+    group: CodeArray = field(repr=False)
+    record: CodeArray = field(repr=False)
+    values: pl.DataFrame = field(repr=False)
+    number: CodeArray = field(repr=False)  # the published number of each group
+
+    def counterfeits(self) -> dict[str, Any]:
+        """Count the counterfeits, in all and per group, as the manifest has them."""
+        numbers, counts = np.unique(self.number[self.group[self.record < 0]], return_counts=True)
+        per_group = {str(number): int(count) for number, count in zip(numbers, counts, strict=True)}
+        return {"total": int(counts.sum()), "per_group": per_group}
+
+
+@dataclass(frozen=True)
+class Made:
+    """Everything that was decided about a release.
+
+    ``snapshot`` and ``codes`` have the records asked for, then the dirty ones, then rows that only widen boxes.
+    ``cut`` says who is in which group of ``partition``, and ``reading`` what was told, with the values of today as
+    they are published: frozen ones as they were told last.
+    """
+
+    asked: int
+    reading: Reading
+    snapshot: Snapshot
+    codes: Codes
+    partition: Partition
+    cut: Cut
+    extras: Extras
+    decided: Decided
+
+    @property
+    def remembered(self) -> Cut:
+        """The cut that the vault has to know: people who are lost are a cell, too."""
+        if not self.decided.lost.any():
+            return self.cut
+        group = np.where(self.decided.lost, self.cut.n_groups, self.cut.group).astype(np.int32)
+        return replace(self.cut, group=group, stand_ins=np.append(self.cut.stand_ins, 0))
+
+    @property
+    def told(self) -> int:
+        """How many records of the snapshot can be published: those asked for, and the dirty ones."""
+        return self.asked + self.extras.dirty
+
+    def rows(self, book: Book, names: tuple[str, ...], rng: np.random.Generator) -> Rows:
+        """Put the rows in an order that says nothing, with the values of the named columns."""
+        labels = self.partition.labels[: self.told]
+        real = np.flatnonzero(labels >= 0).astype(np.int32)
+        fakes = np.repeat(np.arange(self.cut.n_groups, dtype=np.int32), self.cut.stand_ins)
+        group = np.concatenate([labels[real], fakes])
+        record = np.concatenate([real, np.full(len(fakes), -1, np.int32)])
+        values = self.snapshot.frame.select(names).select(pl.all().gather(real))
+        if len(fakes):
+            values = pl.concat([values, self._stand_ins(book, names, fakes, rng)])
+        order = shuffled(rng, np.arange(len(group), dtype=np.int32))
+        number = (rng.permutation(self.cut.n_groups) + 1).astype(np.int32)
+        published = pl.DataFrame([compact(values[name].gather(order)) for name in names])
+        return Rows(group[order], record[order], published, number)
+
+    def _stand_ins(
+        self, book: Book, names: tuple[str, ...], fakes: CodeArray, rng: np.random.Generator
+    ) -> pl.DataFrame:
+        """Return the values of counterfeits: those that the absent of the cell were told with, in any order.
+
+        So the group shows what the cell has shown before, and nobody learns anything new.
+        """
+        reading, past = self.reading, self.reading.past
+        labels = self.partition.labels[: self.asked]
+        real = np.flatnonzero(labels >= 0)
+        cell_of = np.full(self.cut.n_groups, -1, np.int32)
+        cell_of[labels[real]] = past.cell[real]
+        words = {word.attribute.name: (word, at) for at, word in enumerate(reading.words)}
+        columns = []
+        for name in names:
+            dtype = self.snapshot.frame.schema[name]
+            word, at = words[name]
+            said = past.said[at]
+            today = said.indptr[1:] - 1
+            beside = np.flatnonzero(self.decided.beside)
+            cell = self.decided.absent.cell[beside]
+            helped = Histogram.of(
+                today[cell], self.decided.absent.last(at)[beside], len(said.cell), said.attribute.domain
+            )
+            left = said.counts.less(said.histogram(~reading.rests)).less(helped)
+            take = np.zeros(len(said.cell), np.bool_)
+            take[today[cell_of[np.unique(fakes)]]] = True
+            own = take[left.groups]
+            owner = np.repeat(said.cell[left.groups[own]], left.counts[own])
+            value = np.repeat(left.codes[own], left.counts[own])
+            mixed = rng.permutation(len(owner))
+            mixed = mixed[np.argsort(owner[mixed], kind="stable")]
+            # Both sides cell by cell: as many values as counterfeits.
+            codes = np.empty(len(fakes), np.int32)
+            codes[np.argsort(cell_of[fakes], kind="stable")] = value[mixed]
+            columns.append(decoded(book, name, word.lasting[codes], dtype))
+        return pl.DataFrame(columns)
+
+    def release(self, rows: Rows, names: tuple[str, ...], native: str) -> Release:
+        """Recode the groups; the manifest is still to be filled in."""
+        recoded = BoxRecoder().recode(self.codes, self.partition)
+        of_group = np.full(self.cut.n_groups, -1, np.int32)
+        of_group[self.partition.labels[self.partition.order]] = recoded.classes[self.partition.order]
+        values = rows.values.select(name for name in names if name in rows.values.columns)
+        return Release({}, names, recoded.cells, of_group[rows.group], values, native, rows.number[rows.group])
+
+
+def make(
+    snapshot: Snapshot,
+    before: Reading,
+    rules: Rules,
+    book: Book,
+    method: Grouper,
+    rng: np.random.Generator,
+    lasting: Mapping[str, CodeArray],
+    codes: Codes | None,
+) -> Made:
+    """Decide about every cell and group those who are published.
+
+    A model that compares groups with the table is asked again at the end, because who is held back changes the table:
+    whoever is in a group that fails is held back as well, until nothing changes. It ends, because holding everybody
+    back is always possible.
+    """
+    held = np.zeros(before.past.n_cells, np.bool_)
+    waiting = np.zeros(snapshot.frame.height, np.bool_)
+    while True:
+        decided = decide(before, rules, book, snapshot.schema.quasi, rng, held, waiting)
+        reading = before.frozen(decided.frozen)
+        extras = extras_of(decided, reading, book, snapshot.schema.quasi, lasting)
+        if not decided.published(reading.past, ~reading.rests).any():
+            raise InfeasibleError(
+                "nobody can be published: every set of people that would be told apart is too small or too uniform",
+                hint="Ask for less (k, l, t), for more people at once, or allow dirty records.",
+            )
+        whole = extended(snapshot, extras, decided, reading, before, book)
+        coded = encode(whole) if whole is not snapshot or codes is None else codes
+        partition = grouped(reading, decided, rules, coded, extras.cell, method, rng)
+        made = _cut(snapshot.frame.height, whole, coded, partition, extras, decided, reading)
+        if not reading.tables:
+            return made
+        bad = _failing(made, rules)
+        if not bad.any():
+            return made
+        failed = np.append(bad, False)[made.cut.group]
+        cells = before.past.cell[failed]
+        held[cells[cells >= 0]] = True
+        waiting |= failed & (before.past.cell < 0)
+
+
+def _cut(
+    asked: int,
+    snapshot: Snapshot,
+    codes: Codes,
+    partition: Partition,
+    extras: Extras,
+    decided: Decided,
+    reading: Reading,
+) -> Made:
+    labels = partition.labels
+    beside = np.full(decided.absent.size, -1, np.int32)
+    beside[decided.beside] = labels[asked : asked + extras.dirty]
+    stand_ins = np.zeros(partition.n_groups, np.int64)
+    cell = np.full(partition.n_groups, -1, np.int64)
+    there = labels[:asked] >= 0
+    cell[labels[:asked][there]] = reading.past.cell[there]
+    whole = np.flatnonzero(np.append(decided.stand_ins, 0)[cell] > 0)  # a cell with counterfeits is one group
+    stand_ins[whole] = decided.stand_ins[cell[whole]]
+    cut = Cut(labels[:asked], beside, stand_ins)
+    return Made(asked, reading, snapshot, codes, partition, cut, extras, decided)
+
+
+def _failing(made: Made, rules: Rules) -> BoolArray:
+    """Return the groups that do not satisfy the model beside the table as it is published."""
+    codes, partition = made.codes, made.partition
+    real = partition.order[partition.order < made.told]
+    groups = partition.labels[real]
+    histograms = {a.name: Histogram.of(groups, a.codes[real], partition.n_groups, a.domain) for a in codes.sensitive}
+    sizes = np.bincount(groups, minlength=partition.n_groups).astype(np.int64)
+    return ~rules.model.verdict(GroupStats(sizes, histograms, codes.references(real)))
+
+
+def without_shapes(made: Made) -> tuple[Snapshot, Codes]:
+    """Return what verification may see: the records asked for and the dirty ones."""
+    frame = made.snapshot.frame
+    if frame.height == made.told:
+        return made.snapshot, made.codes
+    return replace(made.snapshot, frame=frame.head(made.told)), made.codes.take(np.arange(made.told))

@@ -1,0 +1,351 @@
+"""Refinement: releases of any part of a table, which together tell no set of people apart that a model refuses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from reveil.core.errors import ConfigError, RefusedError, VerificationError
+from reveil.grouping.groupers.base import Grouper, check_plan
+from reveil.grouping.groupers.mondrian import Mondrian
+from reveil.guarantees.assembly import (
+    check_memory,
+    check_names,
+    check_no_bins,
+    check_person,
+    describe_columns,
+    other_promise,
+    published_names,
+)
+from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
+from reveil.guarantees.counted import group_statistics
+from reveil.guarantees.refinement.absent import absent_of
+from reveil.guarantees.refinement.adopted import fitted, shown_by
+from reveil.guarantees.refinement.entries import Pieces, entries_of, table_entries
+from reveil.guarantees.refinement.extras import box_entries
+from reveil.guarantees.refinement.making import Made, Rows, make, without_shapes
+from reveil.guarantees.refinement.plan import Rules
+from reveil.guarantees.refinement.reading import Reading, read
+from reveil.guarantees.refinement.slack import slack_for
+from reveil.guarantees.static.static import Static
+from reveil.models.base import Model, exact_number
+from reveil.models.encoding import encode_sensitive
+from reveil.models.statistics import GroupStats, Histogram
+from reveil.models.t_closeness import TCloseness
+from reveil.releases.manifest import make_manifest
+from reveil.tables.schema import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.models.encoding import Codes
+    from reveil.models.limits import Limit
+    from reveil.releases.membership import Membership
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
+    from reveil.vault.protocol import Entries
+
+_KNOWS = (
+    "Others may know who is in which release, with which quasi values and in which group, and may follow each record "
+    "from release to release."
+)
+_CHANGES = (
+    "Nobody knows from elsewhere whose sensitive value changed, or did not: whoever does looks at the records that did "
+    "only (tau-safety is for that)."
+)
+_DIRTY = (
+    "Some records may be of people who were not asked for or are no longer in the table (dirty), and records beside "
+    "them may show a sensitive value that has changed since (stale): as they were published last."
+)
+_FAKES = (
+    "Nobody knows who is in the table: counterfeits stand in for people who left, and whoever knows that they left is "
+    "not bounded."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refinement(Guarantee):
+    """Whatever the releases tell apart together is a set of people that satisfies the model.
+
+    The *cell* of a person are the people who were in the same group, or absent, in every release so far. Everything
+    that can be inferred from who is where (intersections and differences of groups of any releases) is a union of
+    cells. So for a model that survives disjoint unions,
+
+        the series is safe if and only if every cell is valid, with the values of every release it was in.
+
+    (If: a union of valid sets is valid. Only if: each cell is itself an intersection of groups and differences of
+    groups, which somebody who follows records can single out.) A release cuts cells into pieces, one for each group and
+    one for those who are not published, and every piece must be valid or empty. Where one is not, others help: those
+    who are absent are published again as they were last told (*dirty* records), as few as are needed, and then the
+    others of the cell, too (*stale* ones: a row that changes beside one that cannot would be told apart from it); or
+    the whole cell is held back, which is always possible. Groups lie inside cells, so what is told only ever gets
+    finer. Cells are born larger than they must be (``slack``), because they never grow and people leave.
+
+    Guarantee: in every set of people that the releases tell apart, the model holds: for ``k``, at least k people; for
+    ``l``, at least l (distinct) values, or none more often than 1/l (frequency), and so on; in every release.
+    Assumes: one record per person and snapshot; persons are named alike in all of them; nobody knows from elsewhere
+    whose value changed; all that others may know of a person is declared as quasi.
+    Does not protect against: somebody who knows whose value changed (tau-safety); "did this person ever have v?" when
+    values change (the global guarantee); related persons; other publishers' data; in the counted grade, somebody who
+    asks why groups are as they are. With ``counterfeits``, somebody who knows who left. It does not hide who is in the
+    table. With several sensitive columns each is protected by itself: whoever knows one value may find the row by it.
+    ``blind``: cuts and repairs depend on sizes and on the values of whole cells only, and values must not change. A
+    release is then equally likely for every way in which the values of a cell could belong to its members (all choices
+    are the same), so whoever knows this code believes no more than the shares of a cell say. Newcomers whose values
+    are in the way as a whole are never published.
+    Source: Barbosa, Pinto, Gomes 2012 (BPG), mended.
+    """
+
+    kind: ClassVar[str] = "refinement"
+    remembers: ClassVar[bool] = True
+
+    k: int | None = None
+    l: float | None = None
+    diversity: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
+    c: float | None = None
+    t: float | Mapping[str, float] | None = None
+    distance: Literal["ordered", "equal", "taxonomy"] | None = None
+    dirty: Literal["allow", "never"] = "allow"
+    counterfeits: bool = False
+    slack: float | None = None
+    blind: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dirty not in ("allow", "never"):
+            raise ConfigError(f"unknown dirty {self.dirty!r}", hint='dirty = "allow" or "never".')
+        for key in ("counterfeits", "blind"):
+            if not isinstance(getattr(self, key), bool):
+                raise ConfigError(f"{key} must be true or false")
+        if self.slack is not None and exact_number("slack", self.slack) < 1:
+            raise ConfigError(f"slack must be a number from 1 up, not {self.slack!r}")
+        model = self.model  # parameters are judged when they are given, not when data arrives
+        if self.blind:
+            none = np.zeros(0, np.int64)
+            for part in model.parts:  # a model that cannot be kept blindly says so
+                name = getattr(part, "attribute", None) or ""
+                part.surely(none, GroupStats(none, {name: Histogram.empty(0, 1)}))
+
+    @property
+    def model(self) -> Model:
+        """The model that every cell satisfies."""
+        return Static(k=self.k, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance).model
+
+    @property
+    def bound(self) -> float | None:
+        """One l-th, where the model limits how frequent a value may be; no number is promised else."""
+        return 1 / float(self.l) if self.l is not None and self.diversity == "frequency" else None
+
+    def limits(self) -> tuple[Limit, ...]:
+        """Return what the model means in every set of people whom the releases together tell apart."""
+        return self.model.limits("series")
+
+    def check(self, schema: Schema, method: Grouper | None) -> None:
+        """Refuse, before any data is read, what cannot work."""
+        method = method or Mondrian()
+        model = self.model_for(schema)
+        check_plan(method, model)
+        if method.recode != "boxes" or method.suppresses:
+            raise ConfigError(
+                f"the guarantee {self.kind!r} publishes boxes of everybody in a group, and {method.name!r} does not",
+                hint="Use the method 'mondrian' as it is.",
+            )
+        if self.blind and method.parameters().get("choose") == "gain":
+            raise ConfigError("choose = 'gain' looks at who has which value", hint="blind = true needs another.")
+        check_person(self.kind, schema)
+        check_no_bins(self.kind, schema)
+        if schema.plain and (self.dirty == "allow" or self.counterfeits):
+            raise ConfigError(
+                f"column {schema.plain[0]!r} is plain, and the vault does not keep it for records of people who left",
+                column=schema.plain[0],
+                hint='Make it quasi, drop it (identifier), or set dirty = "never" without counterfeits.',
+            )
+        if self.counterfeits and any(isinstance(part, TCloseness) for part in model.parts):
+            raise ConfigError("counterfeits change the table that t compares with", hint="Take t or counterfeits out.")
+        check_names(schema, two_tables=False)
+
+    def model_for(self, schema: Schema) -> Model:
+        """Return the model, checked against the schema."""
+        self.model.check(schema)
+        return self.model
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters that are set, under their config names."""
+        return {key: value for key, value in super().settings().items() if value is not None}
+
+    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+        """Return whether a setting may change: how cells are born and repaired, not what they promise."""
+        return key in ("slack", "dirty")
+
+    def may_forget(self, *, tombstone: bool) -> None:
+        """Refuse to erase somebody whose cell would not be known when they come back."""
+        if not tombstone:
+            raise RefusedError(
+                "under refinement an erasure must leave a tombstone: somebody who came back as if they were new would "
+                "be alone in their cell, and so would a newcomer beside them",
+                hint="Forget them with --tombstone: a pseudonym and the number of a cell stay, nothing else.",
+            )
+
+    def promise(self, method: Grouper) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+        blind = not method.reads_values(self.model) or self.blind
+        settings = {key: getattr(self, key) for key in ("dirty", "counterfeits", "blind")}
+        guarantee = {
+            "kind": self.kind,
+            "grade": "blind" if blind else "counted",
+            **self.model.parameters(),
+            **settings,
+            **({} if self.slack is None else {"slack": self.slack}),
+            "method": {"kind": method.name, **method.parameters()},
+        }
+        claim = (
+            "In this release, and in every set of people that all the releases of this series so far tell apart "
+            f"together: {self.model.sentence()}."
+        )
+        how = (
+            "The adversary may know the program: no choice looked at who has which value."
+            if blind
+            else "The adversary does not reason about why the groups are as they are."
+        )
+        more = [_DIRTY] if self.dirty == "allow" else []
+        return guarantee, claim, (_KNOWS, _CHANGES, how, *more, *([_FAKES] if self.counterfeits else []))
+
+    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+        """Refuse a manifest that does not promise what these settings ask for."""
+        asked = {"kind": self.kind, **self.model.parameters(), "counterfeits": self.counterfeits, "blind": self.blind}
+        told = manifest["guarantee"]
+        sentence = f"{self.model.sentence()}."
+        if any(told.get(key) != value for key, value in asked.items()) or sentence not in manifest["claim"]:
+            raise other_promise()
+        if manifest["suppressed"] or (manifest["counterfeits"]["total"] and not self.counterfeits):
+            raise VerificationError("the manifest speaks of suppressed records or counterfeits, which nobody asked for")
+
+    def prepare(
+        self,
+        snapshot: Snapshot,
+        method: Grouper | None,
+        rng: np.random.Generator,
+        *,
+        series: str | None,
+        memory: Memory | None = None,
+        codes: Codes | None = None,
+    ) -> Prepared:
+        """Decide about every cell, group, recode and describe the next release of a series."""
+        method = method or Mondrian()
+        self.check(snapshot.schema, method)
+        memory = check_memory(self.kind, memory)
+        model, book = self.model_for(snapshot.schema), memory.book
+        reading = _read(snapshot, model, memory)
+        slack = slack_for(reading.asked, reading.stayed) if self.slack is None else self.slack
+        rules = Rules(
+            model, math.ceil(model.minimum_size * slack), self.dirty == "allow", self.counterfeits, self.blind
+        )
+        if self.blind and model.tags.reads_values and (moved := int((reading.past.changed & ~reading.rests).sum())):
+            raise RefusedError(
+                f"{moved:,} persons have another sensitive value than they were published with, and blind = true is "
+                "for values that do not change",
+                hint="Whether a changed value can be published depends on it, and so would tell it. Mend the file, or "
+                "use kind = 'tau-safety' in a vault of its own into which every release so far is adopted first.",
+            )
+        made = make(snapshot, reading, rules, book, method, rng, memory.lasting, codes)
+        names = published_names(snapshot, two_tables=False)
+        apart = tuple(name for name in names if snapshot.schema[name].role is not Role.QUASI)
+        rows = made.rows(book, apart, rng)
+        release = made.release(rows, names, snapshot.native)
+        guarantee, claim, assumes = self.promise(method)
+        withheld = snapshot.frame.height - int((made.cut.group >= 0).sum())
+        whole, known = without_shapes(made)
+        release.manifest.update(
+            make_manifest(
+                series=series,
+                release=memory.release,
+                guarantee=guarantee,
+                claim=claim,
+                assumes=assumes,
+                columns=describe_columns(snapshot, made.codes, two_tables=False, groups=True),
+                rows=len(rows.record),
+                groups=made.cut.n_groups,
+                achieved={},
+                withheld=withheld,
+                dirty=made.extras.dirty,
+                counterfeits=rows.counterfeits(),
+            )
+        )
+        # People asked for who are shown as they were told last, changed or not: how many did change would tell.
+        release.manifest["stale"] = int(made.decided.frozen.sum())
+        release.manifest["achieved"] = _achieved(release, whole, model)
+        return Prepared(
+            release,
+            rows.record,
+            known,
+            model,
+            entries=self._entries(made, rows, memory),
+            facts={"stale": int(made.decided.frozen.sum()), "slack": round(float(slack), 3)},
+            snapshot=whole,
+            dirty=made.decided.absent.person[made.decided.beside],
+        )
+
+    def _entries(self, made: Made, rows: Rows, memory: Memory) -> tuple[Entries, ...]:
+        """Return what the vault has to remember."""
+        reading, cut = made.reading, made.remembered
+        found = list(entries_of(reading, cut, made.decided.absent))
+        found += _tables(reading, rows.values, memory)
+        if self.counterfeits:
+            numbers = Pieces.of(reading, cut, made.decided.absent).number
+            more = made.extras.quasi
+            lasting = {name: np.concatenate([memory.lasting[name], codes]) for name, codes in more.items()}
+            found.append(box_entries(made.codes, made.partition, lasting, numbers, memory.book))
+        return tuple(found)
+
+    def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
+        """Take the groups of a release from elsewhere as cuts: what they told apart stays apart.
+
+        Groups that nobody can tell apart become one cell that is never cut
+        (:mod:`reveil.guarantees.refinement.adopted`).
+        """
+        model = self.model_for(snapshot.schema)
+        reading = _read(snapshot, model, memory)
+        groups, values = release.group_values()
+        shown = shown_by(memory.book, reading, np.searchsorted(members.numbers, groups), values)
+        found = fitted(reading, model, members, shown)
+        nobody = absent_of(memory.book, reading, np.zeros(0, np.int64), snapshot.schema.quasi)
+        entries = [*entries_of(reading, found.cut, nobody), found.sealed(reading, nobody)]
+        for word in reading.words:
+            name = word.attribute.name
+            if name in reading.tables:
+                known = values[name].filter(pl.Series(shown[name] >= 0))
+                entries.append(table_entries(word, known, memory.book, memory.release))
+        return Adoption(tuple(entries), found.unsafe_groups, found.held_back, merged=found.merged, cells=found.cells)
+
+    def loose_rows(self, release: Release) -> int:
+        """Return how many rows may show the value that was told last."""
+        return int(release.manifest.get("stale", 0))
+
+
+def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
+    """Read what was told of the persons of a snapshot and of their cells."""
+    columns = {name: (snapshot.schema[name], snapshot.frame.schema[name]) for name in snapshot.schema.sensitive}
+    return read(memory.book, memory.lasting, columns, model, memory.release, memory.present)
+
+
+def _tables(reading: Reading, values: pl.DataFrame, memory: Memory) -> list[Entries]:
+    """Return the whole table of today, where the model compares with it."""
+    return [
+        table_entries(word, values[word.attribute.name], memory.book, memory.release)
+        for word in reading.words
+        if word.attribute.name in reading.tables
+    ]
+
+
+def _achieved(release: Release, snapshot: Snapshot, model: Model) -> dict[str, Any]:
+    """Return the level that the groups of a release have; counterfeits have values that somebody was told with."""
+    if not model.tags.reads_values:
+        return model.achieved(group_statistics(release, {}, {}, placed=True))
+    told = [encode_sensitive(release.values[name], snapshot.schema[name]) for name in snapshot.schema.sensitive]
+    values = {own.name: own.codes for own in told}
+    references = {own.name: own.reference() for own in told}
+    return model.achieved(group_statistics(release, values, references, placed=True))

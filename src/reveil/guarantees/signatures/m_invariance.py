@@ -1,0 +1,115 @@
+"""m-invariance: signatures that last as long as a person stays, for tables that only grow and shrink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from reveil.core.errors import InfeasibleError, RefusedError
+from reveil.guarantees.signatures.frequencies import is_eligible
+from reveil.guarantees.signatures.machine import Space, form_groups
+from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee
+from reveil.guarantees.signatures.situation import Situation
+
+if TYPE_CHECKING:
+    from reveil.grouping.bang.keys import KeyArray
+    from reveil.guarantees.base import Memory
+    from reveil.guarantees.signatures.machine import Groups
+    from reveil.models.encoding import Codes
+    from reveil.tables.schema import Schema
+
+
+@dataclass(frozen=True)
+class MInvariance(SignatureGuarantee):
+    """Everybody keeps their signature while they stay, with the same value.
+
+    The original, kept as the baseline of comparisons: the machine of tau-safety without a memory of those who left,
+    with records chosen by dice where tau-safety takes near ones, and refusing a snapshot whose new records are not
+    m-eligible (one value in more than one m-th of them).
+
+    Guarantee: while persons are only inserted and deleted, each sensitive value of everybody is held by at most one
+    m-th of the worlds that agree with all the releases together.
+    Assumes: nobody comes back after they left, and no sensitive value changes; one record per person and snapshot;
+    all that others may know of a person is declared as quasi.
+    Some of the columns may be published by themselves, some of the people not: they would leave, and return later.
+    Does not protect against: persons who return or change their value (use tau-safety); somebody who asks why the
+    groups are as they are; related persons; other publishers' data. It does not hide who is in the table.
+    Source: Xiao and Tao 2007; thesis 000, 4.3.1.
+    """
+
+    kind: ClassVar[str] = "m-invariance"
+    last_only: ClassVar[bool] = True
+
+    m: int
+
+    def __post_init__(self) -> None:
+        self._check_m()
+
+    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
+        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+        claim = (
+            "Over all the releases of this series together, nobody's sensitive value is told with more than "
+            f"1/{self.m}, as long as nobody comes back after leaving and no value changes."
+        )
+        assumes = (
+            "Nobody comes back after they left, and nobody's sensitive value changes.",
+            "Others may know of everybody who is in which release and in which group, and with which quasi values.",
+            COUNTED,
+            "Persons are not related to each other, and nobody else publishes about them.",
+        )
+        return {"kind": self.kind, "grade": "counted", "m": self.m}, claim, assumes
+
+    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
+        """Say that persons returned or changed, which the claim does not cover."""
+        if not returned + changed:
+            return None
+        return (
+            f"{returned:,} persons came back and {changed:,} have another value: the claim of m-invariance does not "
+            "cover that (kind = 'tau-safety' does)"
+        )
+
+    def may_select(self) -> None:
+        """Refuse a part of the people: who is not in it would leave, and return with the next whole table."""
+        raise RefusedError(
+            "m-invariance knows only people who come once and leave once, and whoever is not in this part would return "
+            "later: they would be told another set of values then, and the two together tell too much",
+            hint="Publish the whole table, or use kind = 'tau-safety' or 'refinement', which take parts, in a vault of "
+            "its own into which every release so far is adopted first.",
+        )
+
+    def situation(self, memory: Memory, schema: Schema) -> Situation:  # noqa: ARG002
+        """Let those keep their signature who were in the last release with the same value; all others are new.
+
+        Whoever was told fewer than m values by a release from elsewhere rests, wherever they were since.
+        """
+        stayed = (memory.present & ~memory.changed)[memory.block_records]
+        rests = np.zeros(len(memory.values), np.bool_)
+        rests[memory.block_records[memory.sets.sizes[memory.block_sets] < self.m]] = True
+        now = Situation(
+            memory.values,
+            memory.sets,
+            memory.block_records[stayed],
+            memory.block_sets[stayed],
+            memory.known,
+            rests,
+        )
+        # Nobody who was told a signature has a value outside it, but for who may have been left out of a release from
+        # elsewhere; they are here only where there are m other values (see the adoption of signatures).
+        told = now.told_values(now.movers).sizes
+        rests[now.movers[len(memory.known) - told < self.m]] = True
+        now = replace(now, resting=rests)
+        counts = np.bincount(now.values[now.fresh], minlength=1)
+        most = counts.max()
+        if not is_eligible(counts, self.m):
+            raise InfeasibleError(
+                f"the new records are not {self.m}-eligible: more than 1/{self.m} of them have the same value",
+                hint=f"The largest m that fits them is {len(now.fresh) // int(most)}. Use that, or 'tau-safety', which "
+                "adds counterfeits and needs 3m - 1 possible values.",
+            )
+        return now
+
+    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:  # noqa: ARG002
+        """Form the groups without a look at distances."""
+        return form_groups(now, Space.nowhere(now.size, rng), self.m, rng)

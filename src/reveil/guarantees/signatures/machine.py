@@ -1,0 +1,353 @@
+"""From what was told and what is there now to groups with signatures: balance, assign, split.
+
+The phases of thesis 000, chapter 4.5, in another order: old buckets are split before they are filled up, so that a
+new record fills the hole that is nearest to it and not just some hole of the nearest bucket; in the end every bucket
+is split once more with all that it holds.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from reveil.core.kernels import nearest_free as near
+from reveil.core.kernels import split, tries
+from reveil.core.threads import each
+from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
+from reveil.guarantees.signatures.sets import Sets
+
+if TYPE_CHECKING:
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.guarantees.signatures.situation import Situation
+
+FloatArray = npt.NDArray[np.float64]
+KeyArray = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where records lie: ``points`` has a row for each, and ``ranks`` is their order along a curve through them.
+
+    ``keys`` are the keys of a BANG file, where groups are to follow its regions: equal keys from release to release
+    are equal places.
+    """
+
+    points: FloatArray
+    ranks: IntArray
+    keys: KeyArray | None = None
+
+    @classmethod
+    def nowhere(cls, size: int, rng: np.random.Generator) -> Space:
+        """Return a space in which nearness is chance: choices by distance become choices by dice."""
+        ranks = rng.permutation(size).astype(np.int64)
+        return cls(ranks.astype(np.float64)[:, None], ranks)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Published rows, group by group: the group, the value and the record of each, -1 for a counterfeit.
+
+    The signature of group g is ``sets[signature[g]]``. ``fewest`` is the number of counterfeits that no other grouping
+    could go below.
+    """
+
+    group: CodeArray
+    value: CodeArray
+    record: CodeArray
+    sets: Sets
+    signature: IntArray
+    fewest: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return len(self.signature)
+
+    @property
+    def counterfeits(self) -> int:
+        """How many rows are counterfeits."""
+        return int((self.record < 0).sum())
+
+    def join(self, other: Groups) -> Groups:
+        """Return the groups of both."""
+        return Groups(
+            np.concatenate([self.group, other.group + np.int32(self.size)]),
+            np.concatenate([self.value, other.value]),
+            np.concatenate([self.record, other.record]),
+            self.sets.join(other.sets),
+            np.concatenate([self.signature, other.signature + len(self.sets)]),
+            self.fewest + other.fewest,
+        )
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """Records by bucket and value: those of the k-th member of all the buckets' sets at ``starts[k]:starts[k+1]``."""
+
+    sets: Sets
+    order: CodeArray
+    starts: IntArray
+
+    @property
+    def lengths(self) -> IntArray:
+        """How many records each value of each bucket has."""
+        return np.diff(self.starts)
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many groups each bucket has: as many as its most frequent value has records."""
+        if not len(self.sets):
+            return np.zeros(0, np.int64)
+        return np.maximum.reduceat(self.lengths, self.sets.indptr[:-1]).astype(np.int64)
+
+    @property
+    def holes(self) -> IntArray:
+        """How many records each value of each bucket lacks."""
+        return np.repeat(self.sizes, self.sets.sizes) - self.lengths
+
+    def split(self, points: FloatArray, *, swap: bool) -> Groups:
+        """Split into groups with a record or a hole for each value of the signature."""
+        sizes, slots = self.sizes, self.sets.sizes
+        offsets = np.concatenate([[0], np.cumsum(sizes * slots)]).astype(np.int64)
+        cells = np.full(int(offsets[-1]), -1, np.int32)
+        order = self.order.copy()
+
+        def work(part: slice) -> None:
+            """Split some buckets; they share nothing with others but the arrays they lie in."""
+            slots_of = self.sets.indptr[part.start : part.stop + 1]
+            split.split(order, self.starts, slots_of, sizes[part], points, cells, offsets[part])
+            if swap:
+                split.swap(cells, offsets[part], slots_of, sizes[part], points)
+
+        each(work, _shares(self.starts[self.sets.indptr]))
+        return self._groups(cells)
+
+    def nest(self, keys: KeyArray) -> Groups:
+        """Split into groups along the regions of a BANG file, inner ones first.
+
+        A region is a prefix of keys. Inside one, complete groups depend on the records of this signature in it alone:
+        where nobody comes, goes or moves, everybody keeps the group they had.
+        """
+        sizes, slots = self.sizes, self.sets.sizes
+        offsets = np.concatenate([[0], np.cumsum(sizes * slots)]).astype(np.int64)
+        cells = np.full(int(offsets[-1]), -1, np.int32)
+        member = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        bucket = self.sets.of_member[member]
+        columns = [keys[self.order, w] for w in reversed(range(keys.shape[1]))]
+        order = np.lexsort([*columns, bucket])
+        shared = np.empty(len(order), np.int64)
+        tries.shared_bits(np.ascontiguousarray(keys[self.order[order]]), shared)
+        slot = (member - self.sets.indptr[bucket])[order]
+        starts = self.starts[self.sets.indptr]
+        tries.nest(self.order[order], slot, shared, starts, slots, cells, offsets[:-1])
+        return self._groups(cells)
+
+    def _groups(self, cells: CodeArray) -> Groups:
+        signature = np.repeat(np.arange(len(self.sets)), self.sizes)
+        rows = self.sets.take(signature)
+        return Groups(rows.of_member.astype(np.int32), rows.members, cells, self.sets, signature)
+
+
+def form_groups(now: Situation, space: Space, m: int, rng: np.random.Generator) -> Groups:
+    """Form the groups of a release in the counted grade: near records together, few counterfeits.
+
+    Records with a usable signature keep it; the holes of their buckets are filled with movers and new records; movers
+    left over form groups with signatures that share nothing with what they were told; new records left over are
+    assigned by frequency.
+    """
+    width = now.width
+    old = _old_buckets(now, rng)
+    groups = old.split(space.points, swap=False)
+    movers, fresh = rng.permutation(now.movers), now.fresh
+    deficit = np.bincount(old.sets.members, weights=old.holes, minlength=width).astype(np.int64)
+    supply = np.bincount(now.values[np.concatenate([movers, fresh])], minlength=width).astype(np.int64)
+    fewest = fewest_counterfeits(deficit, supply, m)
+    record, left_over = _fit_movers(groups, movers, now, space)
+    pool = _Pool(fresh, now.values, space, width)
+    holes = rng.permutation(np.flatnonzero(record < 0))
+    lacking = np.bincount(groups.value[holes], minlength=width).astype(np.int64)
+    allowed = quota(lacking, pool.left.copy(), m)
+    record[holes] = pool.fill(groups.value[holes], _anchors(groups)[groups.group[holes]], allowed)
+    groups = replace(groups, record=record, fewest=fewest)
+    if len(left_over):
+        groups = groups.join(_mover_groups(left_over, now, pool, m, rng))
+    if pool.left.any():
+        counts = pool.left + padding(pool.left, now.domain, m)
+        drawn = pool.draw(known_steps(counts, m, now.sets, now.weights))
+        groups = groups.join(drawn.split(space.points, swap=False))
+    return _split_again(groups, space)
+
+
+def _split_again(groups: Groups, space: Space) -> Groups:
+    """Split all the records of each signature anew, now that everybody has one: old and new ones together."""
+    real = groups.record >= 0
+    sets, place = groups.sets.distinct()
+    bucket = place[groups.signature[groups.group[real]]]
+    again = bucketed(sets, bucket, groups.value[real], groups.record[real])
+    anew = again.split(space.points, swap=True) if space.keys is None else again.nest(space.keys)
+    return replace(anew, fewest=groups.fewest)
+
+
+def _old_buckets(now: Situation, rng: np.random.Generator) -> Buckets:
+    """Put every record with a usable signature into its bucket; equal ones in an order drawn by dice."""
+    keepers = rng.permutation(now.keepers)
+    return bucketed(now.sets, now.usable[keepers], now.values[keepers], keepers)
+
+
+def bucketed(sets: Sets, bucket: npt.NDArray[np.integer], values: CodeArray, records: CodeArray) -> Buckets:
+    """Sort records into the buckets of given sets; sets without records are left out, equal places keep their order."""
+    used, of_record = np.unique(bucket, return_inverse=True)
+    own = sets.take(used)
+    place = own.places(of_record, values)
+    # Small numbers are sorted digit by digit, which takes a third of the time.
+    order = np.argsort(place.astype(np.uint16) if len(own.members) < 1 << 16 else place, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(own.members)))])
+    return Buckets(own, records[order].astype(np.int32), starts.astype(np.int64))
+
+
+def _anchors(groups: Groups) -> CodeArray:
+    """Return one record of each group, for others to be near to."""
+    real = np.flatnonzero(groups.record >= 0)
+    anchors = np.full(groups.size, -1, np.int32)
+    anchors[groups.group[real[::-1]]] = groups.record[real[::-1]]
+    return anchors
+
+
+def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space) -> tuple[CodeArray, CodeArray]:
+    """Put movers into holes that they may fill; return the records of the rows, and the movers left over."""
+    record = groups.record.copy()
+    holes = np.flatnonzero(record < 0)
+    if not len(movers) or not len(holes):
+        return record, movers
+    ranks = space.ranks[_anchors(groups)[groups.group[holes]]]
+    order = np.lexsort((ranks, groups.value[holes]))
+    holes, ranks = holes[order], ranks[order]
+    starts = _starts(groups.value[holes], now.width)
+    told = now.told_values(movers)
+    found = near.fit(
+        movers,
+        told.members,
+        told.indptr,
+        holes,
+        starts,
+        ranks,
+        groups.signature[groups.group[holes]],
+        groups.sets.members,
+        groups.sets.indptr,
+        space.ranks,
+        now.values,
+    )
+    placed = found >= 0
+    record[found[placed]] = movers[placed]
+    return record, movers[~placed]
+
+
+def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: np.random.Generator) -> Groups:
+    """Form groups of m values around movers, who may share a signature with nobody's past."""
+    movers = movers[np.argsort(now.values[movers], kind="stable")]
+    told = now.told_values(movers)
+    starts = _starts(now.values[movers], now.width)
+    records, values = pool.gather(movers, told, starts, rng.permutation(now.domain), m)
+    signatures = Sets.of_rows(values)
+    inside = np.argsort(values, axis=1, kind="stable")
+    return Groups(
+        signatures.of_member.astype(np.int32),
+        signatures.members,
+        np.take_along_axis(records, inside, axis=1).reshape(-1),
+        signatures,
+        np.arange(len(signatures)),
+    )
+
+
+class _Pool:
+    """New records by value along the curve, from which each is taken once."""
+
+    def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
+        self.space, self.values = space, values
+        order = np.lexsort((space.ranks[records], values[records]))
+        self.records = records[order].astype(np.int32)
+        self.starts = _starts(values[self.records], width)
+        self.after = np.arange(len(records) + 1, dtype=np.int64)
+        self.before = np.arange(len(records) + 1, dtype=np.int64)
+        self.left = np.diff(self.starts)
+
+    @property
+    def _lists(self) -> tuple[npt.NDArray[np.integer], ...]:
+        """The records by value along the curve, and what is still free of them, as the kernels take it."""
+        return self.records, self.space.ranks, self.starts, self.after, self.before
+
+    def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
+        """Take a near record for each hole, as far as the quota goes."""
+        taken: CodeArray = near.fill(
+            *self._lists,
+            quota,
+            wanted,
+            anchors,
+            self.space.points,
+        )
+        self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
+        return taken
+
+    def gather(
+        self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
+    ) -> tuple[CodeArray, CodeArray]:
+        """Form groups around movers."""
+        records, values = near.gather(
+            movers,
+            told.members,
+            told.indptr,
+            starts,
+            *self._lists,
+            self.left,
+            self.values,
+            self.space.points,
+            domain,
+            m,
+        )
+        return records, values
+
+    def draw(self, plan: list[Step]) -> Buckets:
+        """Draw the records of each step; a step without any is no bucket."""
+        sets = Sets.of([step.values.tolist() for step in plan])
+        amounts = np.array([step.amount for step in plan], np.int64)
+        order, starts = near.draw(
+            *self._lists,
+            self.left,
+            sets.members,
+            sets.indptr,
+            amounts,
+            self.space.points,
+        )
+        return Buckets(sets, order, starts)
+
+
+def _starts(values: CodeArray, width: int) -> IntArray:
+    return np.concatenate([[0], np.cumsum(np.bincount(values, minlength=width))]).astype(np.int64)
+
+
+def _shares(ends: IntArray) -> list[slice]:
+    """Cut buckets, which end at these places of a list, into runs of about equally many records, one for each core."""
+    cores = os.cpu_count() or 1
+    cuts = np.searchsorted(ends, np.arange(1, cores) * int(ends[-1]) // cores)
+    bounds = np.unique([0, *cuts, len(ends) - 1])
+    return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
+
+
+def lone_groups(now: Situation, records: CodeArray) -> Groups:
+    """Give each of some records a group of its own with the signature that its person keeps."""
+    sets = now.sets.take(now.usable[records])
+    group = sets.of_member.astype(np.int32)
+    own = np.where(sets.members == now.values[records][group], records[group], -1).astype(np.int32)
+    return Groups(group, sets.members, own, sets, np.arange(len(sets)), int((own < 0).sum()))
+
+
+def published(groups: Groups, size: int) -> BoolArray:
+    """Return which of so many records are in a group."""
+    there = np.zeros(size, np.bool_)
+    there[groups.record[groups.record >= 0]] = True
+    return there

@@ -1,0 +1,106 @@
+"""Many sets of values at once: the signatures of groups, and what persons were told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reveil.core.arrays import CodeArray, IntArray
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Set s has the members ``members[indptr[s]:indptr[s+1]]``, ascending codes of values."""
+
+    indptr: IntArray = field(repr=False)
+    members: CodeArray = field(repr=False)
+
+    @classmethod
+    def of(cls, lists: Iterable[Iterable[int]]) -> Sets:
+        """Build from lists of codes."""
+        sorted_lists = [sorted(set(own)) for own in lists]
+        indptr = np.cumsum([0, *(len(own) for own in sorted_lists)]).astype(np.int64)
+        return cls(indptr, np.array([code for own in sorted_lists for code in own], np.int32))
+
+    @classmethod
+    def of_rows(cls, rows: npt.NDArray[np.integer]) -> Sets:
+        """Build from an array with one set of equal size per row."""
+        members = np.sort(rows, axis=1).astype(np.int32)
+        return cls(np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], members.reshape(-1))
+
+    @classmethod
+    def of_texts(cls, texts: pl.Series) -> Sets:
+        """Build from texts like ``3,17,22``."""
+        lists = texts.str.split(",").cast(pl.List(pl.Int32))
+        indptr = np.concatenate([[0], np.cumsum(lists.list.len().to_numpy())]).astype(np.int64)
+        return cls(indptr, lists.explode(empty_as_null=False).to_numpy().astype(np.int32))
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many members each set has."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def of_member(self) -> IntArray:
+        """The set of each member."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
+
+    @cached_property
+    def _keys(self) -> IntArray:
+        return self.of_member * self._room + self.members
+
+    @cached_property
+    def _room(self) -> int:
+        return int(self.members.max(initial=0)) + 1
+
+    def places(self, sets: npt.NDArray[np.integer], values: npt.NDArray[np.integer]) -> IntArray:
+        """Return where each value stands in ``members`` within its set, -1 where it is not in it."""
+        if not len(self._keys):
+            return np.full(len(sets), -1, np.int64)
+        key = sets.astype(np.int64) * self._room + values
+        place = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
+        return np.where((values < self._room) & (self._keys[place] == key), place, -1)
+
+    def take(self, sets: npt.NDArray[np.integer]) -> Sets:
+        """Return the given sets, in their order, repeated as given."""
+        sizes = self.sizes[sets]
+        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        inside = np.arange(int(indptr[-1])) - np.repeat(indptr[:-1], sizes)
+        return Sets(indptr, self.members[np.repeat(self.indptr[:-1][sets], sizes) + inside])
+
+    def join(self, other: Sets) -> Sets:
+        """Return the sets of both, one behind the other."""
+        return Sets(
+            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
+            np.concatenate([self.members, other.members]),
+        )
+
+    def distinct(self) -> tuple[Sets, IntArray]:
+        """Return the different sets, and which of them each one is."""
+        if not len(self):
+            return self, np.zeros(0, np.int64)
+        texts = self.texts()
+        different = texts.unique(maintain_order=True)
+        place = texts.replace_strict(different, np.arange(len(different)), return_dtype=pl.Int64).to_numpy()
+        return Sets.of_texts(different), place
+
+    def texts(self) -> pl.Series:
+        """Write each set as text: ``3,17,22``."""
+        lists = pl.DataFrame({"set": self.of_member, "member": self.members})
+        joined = lists.group_by("set", maintain_order=True).agg(pl.col("member").cast(pl.String).str.join(","))
+        return joined["member"] if len(joined) == len(self) else self._texts_with_empty(joined)
+
+    def _texts_with_empty(self, joined: pl.DataFrame) -> pl.Series:
+        every = pl.DataFrame({"set": np.arange(len(self), dtype=np.int64)})
+        return every.join(joined, on="set", how="left", maintain_order="left")["member"].fill_null("")

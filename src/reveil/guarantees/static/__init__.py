@@ -1,0 +1,1 @@
+"""One release that satisfies a model by itself."""

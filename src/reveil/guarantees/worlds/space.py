@@ -1,0 +1,106 @@
+"""Where records lie and how wide boxes are, as the kernels take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from reveil.core.kernels import hilbert as curve
+from reveil.core.threads import each
+from reveil.models.encoding import Codes, Kind
+
+if TYPE_CHECKING:
+    from reveil.core.arrays import CodeArray
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_KEY_BITS = 64
+_MOST_BITS = 16
+_THREADED = 20_000  # points
+_SPAN, _SET, _TREE = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Space:
+    """The attributes of a table, side by side in flat arrays."""
+
+    points: CodeArray = field(repr=False)  # codes, a row for each record
+    places: FloatArray = field(repr=False)  # the same as positions, for the curve
+    kinds: IntArray
+    nulls: IntArray  # the code of a missing value
+    offsets: IntArray  # where the positions of an attribute begin
+    positions: FloatArray = field(repr=False)
+    steps: FloatArray  # what one more member of a set costs, and what null beside values costs
+    level_offsets: IntArray  # where the levels of a taxonomy begin
+    levels: IntArray
+    nodes: CodeArray = field(repr=False)
+    widths: FloatArray = field(repr=False)
+
+    @property
+    def tables(self) -> tuple[npt.NDArray[np.generic], ...]:
+        """What the kernel of costs needs beside points and boxes."""
+        return (
+            self.kinds,
+            self.nulls,
+            self.offsets,
+            self.positions,
+            self.steps,
+            self.level_offsets,
+            self.levels,
+            self.nodes,
+            self.widths,
+        )
+
+    @classmethod
+    def of(cls, codes: Codes) -> Space:
+        """Lay the attributes of a table side by side."""
+        quasi = codes.quasi
+        places = np.empty((codes.n, len(quasi)))
+        kinds = np.zeros(len(quasi), np.int64)
+        levels = np.zeros(len(quasi), np.int64)
+        level_offsets = np.zeros(len(quasi), np.int64)
+        steps = np.zeros((len(quasi), 2))
+        nodes, widths = [np.zeros(0, np.int32)], [np.zeros(0)]
+        for a, attribute in enumerate(quasi):
+            size = attribute.null_code
+            places[:, a] = (attribute.positions / attribute.positions[-1])[attribute.codes]
+            occurring = np.unique(attribute.codes)
+            steps[a] = 1 / max(size - 1, 1), 1 / max(int((occurring < size).sum()), 1)
+            kinds[a] = {Kind.SET: _SET, Kind.TAXONOMY: _TREE}.get(attribute.kind, _SPAN)
+            if attribute.taxonomy is not None:
+                tree = attribute.taxonomy
+                level_offsets[a] = sum(map(len, nodes))
+                levels[a] = len(tree.levels)
+                nodes.append(tree.levels.ravel())
+                widths.append(((tree.hi - tree.lo) / max(size - 1, 1))[tree.levels].ravel())
+        lengths = [len(a.positions) for a in quasi]
+        return cls(
+            codes.matrix(),
+            places,
+            kinds,
+            np.array([a.null_code for a in quasi], np.int64),
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            np.concatenate([np.zeros(0), *(a.positions for a in quasi)]),
+            steps,
+            level_offsets,
+            levels,
+            np.concatenate(nodes).astype(np.int32),
+            np.concatenate(widths),
+        )
+
+
+def curve_keys(places: FloatArray) -> npt.NDArray[np.uint64]:
+    """Return where points with coordinates from 0 to 1 lie on a Hilbert curve; of very many the first 64 decide."""
+    places = places[:, :_KEY_BITS]
+    bits = max(1, min(_MOST_BITS, _KEY_BITS // places.shape[1]))
+    grid = (places * (2**bits - 1)).astype(np.uint64)
+    keys = np.empty(len(places), np.uint64)
+    cuts = [0, len(places) // 2, len(places)] if len(places) > _THREADED else [0, len(places)]
+    parts = [slice(one, other) for one, other in pairwise(cuts)]
+    each(lambda part: curve.hilbert(grid[part], bits, keys[part]), parts)
+    return keys

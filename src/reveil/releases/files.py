@@ -1,0 +1,321 @@
+"""Files that the user names: how they are read and written, what is never written over, how they get in place."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import unicodedata
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from reveil.core.errors import FileError
+from reveil.releases.manifest import MANIFEST, manifest_at, manifest_path
+from reveil.tables.snapshot import read_text_table
+from reveil.tables.snapshot.parquet_file import FAILURES, read_parquet
+from reveil.tables.snapshot.types import outside_the_calendar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+
+SUFFIXES = (".csv", ".parquet")
+# How a header cell begins that a spreadsheet would run, or that is quoted already.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", '"')
+DRAFT = ".reveil-draft-"
+VAULT_FILE = "vault.duckdb"  # a folder with this is a vault
+HEADER = 1 << 16  # bytes of a file that are looked at for a header
+SECOND = ".sensitive"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What no output may replace beside releases and vaults.
+
+    ``files`` are those that are read, ``folders`` nobody's business, ``columns`` the names of columns that only a raw
+    table has: persons and identifiers are in no release.
+    """
+
+    files: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+def batch_path(table: str | Path) -> Path:
+    """Return where the second table of a release lies."""
+    path = Path(table)
+    return path.with_suffix(f"{SECOND}{path.suffix}")
+
+
+def tables_of(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
+    """Return the files that hold a release, in the order in which they are digested."""
+    two = any(column.get("table") == "sensitive" for column in manifest["columns"])
+    return [path, batch_path(path)] if two else [path]
+
+
+def output_path(path: str | Path) -> Path:
+    """Return the path a release is to be written to, checked before any work is done."""
+    target = Path(path)
+    if target.suffix.lower() not in SUFFIXES:
+        raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
+    try:
+        str(target).encode()
+        folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
+        there = target.parent.is_dir()
+    except (OSError, ValueError):  # a name too long for the disk, with a NUL, or that is not UTF-8
+        hint = "Choose a short name of ordinary letters; .manifest.json is written beside the table."
+        raise FileError("cannot write here", file=target, hint=hint) from None
+    if not there or folders:
+        raise FileError(
+            "cannot write here", file=target, hint="The folder must exist and the name must not be a folder."
+        )
+    if not os.access(target.parent, os.W_OK):
+        raise FileError("cannot write here", file=target, hint="The folder is not writable for you.")
+    return target
+
+
+def release_target(target: Path, kept: Kept) -> None:
+    """Refuse to write a release over what is read, into a vault, or over a raw table."""
+    for path in (target, manifest_path(target), batch_path(target)):
+        _spare(path, kept)
+
+
+def file_target(given: str | Path, kept: Kept, *, config: bool = False) -> Path:
+    """Return where a file that is no release is to be written, checked before any work is done.
+
+    Nothing that is read, no table, no release, no config (unless it is one itself) and nothing in a vault is ever
+    replaced by it.
+    """
+    path = Path(os.path.realpath(given))
+    if not path.parent.is_dir() or path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise FileError(
+            "cannot write here",
+            file=given,
+            hint="The folder must exist and be writable, and the name must not be a folder.",
+        )
+    _spare(path, kept)
+    if not path.is_file():
+        return path
+    kinds = {**dict.fromkeys(SUFFIXES, "a table"), ".toml": "a config", ".anchor": "the anchor of a vault"}
+    what = None if config and path.suffix.lower() == ".toml" else kinds.get(path.suffix.lower())
+    what = "the manifest of a release" if manifest_at(path) is not None else what
+    if what is not None:
+        raise FileError(f"this would replace {what}", file=path, hint="Choose another name.")
+    return path
+
+
+def _spare(path: Path, kept: Kept) -> None:
+    """Refuse to write over what must be kept: it may be the only copy."""
+    for given in kept.files:
+        if path.exists() and given.exists() and path.samefile(given):
+            raise FileError("this would replace a file that is read", file=path, hint="Choose another name with -o.")
+    real = Path(os.path.realpath(path))
+    inside = any(real.is_relative_to(os.path.realpath(folder)) for folder in kept.folders)
+    if inside or any((folder / VAULT_FILE).exists() for folder in real.parents):
+        raise FileError("this would be inside the vault", file=path, hint="Choose another folder with -o.")
+    raw = [name for name in header_of(real) if name in kept.columns] if kept.columns and real.is_file() else []
+    if raw:
+        raise FileError(
+            f"this would replace a table with the column {raw[0]!r}, which no release has",
+            file=path,
+            hint="It looks like raw data. Choose another name with -o.",
+        )
+
+
+def header_of(path: Path) -> list[str]:
+    """Return the names of the columns of a table, as far as they can be guessed; nothing where there is none."""
+    try:
+        if path.suffix.lower() == ".parquet":
+            return list(pl.read_parquet_schema(path))
+        with path.open("rb") as stream:
+            first = stream.read(HEADER).decode("utf-8-sig", "replace").splitlines()[:1]
+    except (OSError, pl.exceptions.PolarsError):
+        return []
+    if not first:
+        return []
+    separator = max(",;\t|", key=first[0].count)
+    return [cell.strip().strip('"').strip() for cell in first[0].split(separator)]
+
+
+def holder(path: Path) -> dict[str, Any] | None:
+    """Return the manifest of the release that a file is part of, as far as one beside it says so."""
+    stem, places = path.stem, [manifest_path(path)]
+    if stem.endswith(SECOND):
+        places.append(path.with_name(stem.removesuffix(SECOND) + MANIFEST))
+    for place in places:
+        found = manifest_at(place)
+        if found is not None:
+            return found
+    return None
+
+
+def not_of_another(target: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse to write a release over another one, of this series or of any: it may be the only copy."""
+    own = _which(manifest)
+    for path in (target, batch_path(target)):
+        found = holder(path)
+        if found is None or _which(found) == own:
+            continue
+        named = f" of the series {found['series']!r}" if isinstance(found.get("series"), str) else ""
+        raise FileError(
+            f"this would replace another release: number {found.get('release')}{named}",
+            file=target,
+            hint="Choose another name with -o, or move that release away with its manifest.",
+        )
+
+
+def _which(manifest: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return which release a manifest is about; without a vault, a series has but its name."""
+    known = manifest.get("series_id")
+    return (known, None if known else manifest.get("series"), manifest.get("release"))
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read one table of a release: a CSV as text, a Parquet file typed."""
+    if path.suffix.lower() == ".csv":
+        table = read_text_table(path)
+        return table.rename({name: json.loads(name) for name in table.columns if name.startswith('"')})
+    table = read_parquet(path, lambda _: None)
+    if any(outside_the_calendar(table[name]) is not None for name in table.columns):
+        raise FileError("this table has dates or times that no calendar has", file=path, hint="It was altered.")
+    return table
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write one table; a single chunk, so that the bytes do not depend on how many threads made it."""
+    try:
+        _write(table, path)
+    except FAILURES:
+        # polars says "no space left" in several ways, and what it says may quote cells.
+        raise OSError(f"cannot write {path.name}") from None
+
+
+def _write(table: pl.DataFrame, path: Path) -> None:
+    if path.suffix.lower() != ".csv":
+        table.rechunk().write_parquet(path, compression="zstd", statistics=False)
+        return
+    header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if _is_quoted(name)}
+    # A null alone on its line would be an empty line, which no reader counts.
+    table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
+
+
+def _is_quoted(name: str) -> bool:
+    """Return whether a column name is written as a JSON string: as with cells, no program is to make more of it."""
+    return name[:1] in FORMULA or unicodedata.category(name[:1] or " ") == "Cf"
+
+
+@contextmanager
+def draft_folder(target: Path) -> Iterator[Path]:
+    """Return a temporary folder beside the target, from which files can be moved in one step.
+
+    It is locked while this process lives. Those of killed ones are removed.
+    """
+    _remove_drafts(target.parent)
+    folder, lock = _locked_folder(target)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked_folder(target: Path) -> tuple[Path, int]:
+    while True:
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=DRAFT, dir=target.parent))
+        except OSError:
+            raise FileError("cannot write here", file=target, hint="The folder does not take new files.") from None
+        with suppress(FileNotFoundError):  # somebody took it for a dead one's before it was locked
+            lock = os.open(folder, os.O_RDONLY)
+            if _lock(lock) and folder.is_dir():
+                return folder, lock
+            os.close(lock)
+
+
+def _remove_drafts(folder: Path) -> None:
+    """Remove what killed runs left: nobody holds its lock any more."""
+    with suppress(OSError):
+        for path in folder.glob(f"{DRAFT}*"):
+            if path.is_symlink() or not path.is_dir():
+                continue
+            with suppress(OSError):
+                lock = os.open(path, os.O_RDONLY)
+                try:
+                    if _lock(lock):
+                        shutil.rmtree(path, ignore_errors=True)
+                finally:
+                    os.close(lock)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def put_in_place(
+    drafts: Sequence[Path], folder: Path, leftover: Sequence[Path], done: Callable[[], None] = lambda: None
+) -> None:
+    """Move finished files to where they belong, in order, and remove what they replace; ``done`` is told at once."""
+    for file in drafts:
+        _settle(file)
+    with undisturbed():
+        for file in drafts:
+            file.replace(folder / file.name)
+        for file in leftover:
+            file.unlink(missing_ok=True)
+        sync_folder(folder)
+        done()
+
+
+def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool = False) -> None:
+    """Write a file that the user named, entirely or not at all, and never over what must be kept."""
+    path = file_target(target, kept, config=config)
+    try:
+        if path.exists() and not path.is_file():  # a pipe or a device
+            path.write_bytes(content)
+            return
+        with draft_folder(path) as folder:
+            draft = folder / path.name
+            draft.write_bytes(content)
+            put_in_place([draft], path.parent, [])
+    except OSError:
+        raise FileError("cannot write here", file=path, hint="Check the folder, its permissions and space.") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can say so."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore a keyboard interrupt where half of the work is worse than none: a moment later all is done anyway."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _settle(file: Path) -> None:
+    with file.open("rb+") as stream:
+        os.fsync(stream.fileno())

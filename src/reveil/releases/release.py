@@ -1,0 +1,401 @@
+"""A release: what leaves the building, in memory and as files.
+
+Boxes are kept once per distinct cell and groups as integers; rows are put together only when somebody looks at
+:attr:`Release.table` or writes a file. The object holds published data only: nothing raw can be got out of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reveil.core import registry
+from reveil.core.errors import FileError, InputError, VerificationError
+from reveil.core.threads import each
+from reveil.releases.files import (
+    batch_path,
+    draft_folder,
+    not_of_another,
+    output_path,
+    put_in_place,
+    read_table,
+    tables_of,
+    write_table,
+)
+from reveil.releases.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.tables.notation import Form, from_text, quoted, to_text
+from reveil.tables.snapshot import to_native
+from reveil.tables.snapshot.csv_file import check_path
+from reveil.tables.snapshot.parquet_file import FAILURES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from reveil.releases.answers import Count
+    from reveil.tables.expressions import Expression
+    from reveil.tables.schema import Schema
+
+CodeArray = npt.NDArray[np.int32]
+# A table that does not match its manifest can trip anything that reads it, polars included.
+_UNREADABLE = (*FAILURES, LookupError, TypeError, AttributeError, ArithmeticError)
+_THREADED = 20_000
+_ENDS = ["lo", "hi", "null"]  # of a typed interval
+GROUP, COUNT = "group", "count"  # columns of two-table releases
+LEVEL = "level"  # a column of releases with nested boxes
+TYPES = frozenset(
+    [
+        "Int8",
+        "Int16",
+        "Int32",
+        "Int64",
+        "Int128",
+        "UInt8",
+        "UInt16",
+        "UInt32",
+        "UInt64",
+        "UInt128",
+        "Float32",
+        "Float64",
+        "Decimal",
+        "String",
+        "Boolean",
+        "Date",
+        "Datetime",
+        "Time",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One generalised column: the distinct cells, typed, and which of them each class has."""
+
+    form: Form
+    distinct: pl.Series = field(repr=False)
+    index: CodeArray = field(repr=False)
+
+    @cached_property
+    def text(self) -> pl.Series:
+        """The distinct cells as text."""
+        return to_text(self.distinct, self.form)
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """A published table and its manifest.
+
+    ``classes`` is the class (the rows with equal generalised cells) of each published row; ``cells`` describes the
+    classes column by column; ``values`` are the columns published as they are.
+
+    Where the method publishes a column ``group``, ``groups`` has its number per row; a two-table release also has a
+    second table ``batch``: group, sensitive values, count. Where boxes are nested, ``levels`` has the level of each
+    class, published as the column ``level``: a row stands for the part of its box that no box of a higher level holds.
+    """
+
+    manifest: dict[str, Any]
+    columns: tuple[str, ...]
+    cells: Mapping[str, Cells]
+    classes: CodeArray
+    values: pl.DataFrame
+    native: str = "polars"
+    groups: CodeArray | None = None
+    batch: pl.DataFrame | None = None
+    levels: CodeArray | None = None
+    source: Path | None = field(default=None, compare=False)  # the file it was read from
+
+    def __repr__(self) -> str:
+        m = self.manifest
+        return f"<Release: {m['rows']:,} rows in {m['groups']:,} groups; {m['claim']}>"
+
+    @property
+    def table(self) -> Any:
+        """The published table as text cells (``[21, 23]``), in the caller's type of frame."""
+        return to_native(self.text, self.native)
+
+    @cached_property
+    def text(self) -> pl.DataFrame:
+        """The published table as it stands in a CSV file."""
+        return self._rows(lambda cells: cells.text, lambda values: to_text(values, Form.VALUE))
+
+    @property
+    def typed(self) -> pl.DataFrame:
+        """The published table as it stands in a Parquet file: intervals as ``lo, hi, null``, sets as lists."""
+        return self._rows(lambda cells: cells.distinct, typed_values)
+
+    def _rows(self, cells: Callable[[Cells], pl.Series], values: Callable[[pl.Series], pl.Series]) -> pl.DataFrame:
+        def column(name: str) -> pl.Series:
+            if name not in self.cells:
+                return values(self.values[name])
+            own = self.cells[name]
+            return cells(own).gather(own.index[self.classes])
+
+        columns = dict(zip(self.columns, each(column, self.columns), strict=True))
+        if self.groups is not None:
+            columns[GROUP] = pl.Series(GROUP, self.groups)
+        if self.levels is not None:
+            columns[LEVEL] = pl.Series(LEVEL, self.levels[self.classes])
+        return pl.DataFrame(columns)
+
+    @property
+    def sensitive(self) -> Any:
+        """The second table of a two-table release (group, sensitive values, count), in the caller's type; else None."""
+        return None if self.batch is None else to_native(_batch_typed(self.batch), self.native)
+
+    def group_values(self) -> tuple[CodeArray, pl.DataFrame]:
+        """Return every published sensitive value with its group: what all statistics of groups are made of."""
+        if self.batch is None:
+            return self.classes if self.groups is None else self.groups, self.values
+        rows = self.batch.select(pl.all().repeat_by(COUNT).explode())
+        return rows[GROUP].to_numpy().astype(np.int32), rows.drop(GROUP, COUNT)
+
+    def count(self, expression: str | Expression, schema: Schema | None = None) -> Count:
+        """Count the records that satisfy an expression: an estimate, and bounds that hold whatever they are.
+
+        ``schema`` gives hierarchies and orders: without it, only published labels of a hierarchy have a meaning.
+        """
+        answer: Count = registry.find("questions", "count")(self, expression, schema)
+        return answer
+
+    def write(self, path: str | Path) -> Path:
+        """Write table and manifest.
+
+        Everything is written, read back and compared in a temporary folder first, then put in place, the manifest
+        last: a failure before that changes nothing, and a table without a matching manifest is refused by every reader.
+        """
+        return self.write_checked(path, lambda _: None)
+
+    def write_checked(
+        self, path: str | Path, check: Callable[[Release], None], done: Callable[[], None] = lambda: None
+    ) -> Path:
+        """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place.
+
+        Another release is not written over. ``done`` is called as soon as everything is in place.
+        """
+        target = output_path(path)
+        not_of_another(target, self.manifest)
+        try:
+            return self._write_checked(target, check, done)
+        except OSError:
+            raise FileError(
+                "this release cannot be written here", file=target, hint="Check permissions and free space."
+            ) from None
+
+    def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Path:
+        leftover = [] if self.batch is not None else _second_table(target)
+        with draft_folder(target) as folder:
+            draft = folder / target.name
+            write_table(self.text if target.suffix.lower() == ".csv" else self.typed, draft)
+            if self.batch is not None:
+                csv = target.suffix.lower() == ".csv"
+                write_table(_batch_text(self.batch) if csv else _batch_typed(self.batch), batch_path(draft))
+            tables = tables_of(draft, self.manifest)
+            self.manifest["digest"] = digest_of(*tables)
+            self.manifest["digests"] = {**_still_true(target, self.manifest), _format(target): self.manifest["digest"]}
+            manifest_path(draft).write_bytes(manifest_bytes(self.manifest))
+            written = Release.read(draft)
+            if not _same_content(written, self):
+                raise VerificationError("what was written does not read back as it was", file=target)
+            check(written)
+            # The manifest comes last: a table without a matching manifest is not a release.
+            put_in_place([*tables, manifest_path(draft)], target.parent, leftover, done)
+        return target
+
+    @classmethod
+    def read(cls, path: str | Path) -> Release:
+        """Read a release that Reveil wrote, manifest included; bytes that do not match the manifest are refused."""
+        path = Path(path)
+        check_path(path)
+        manifest = read_manifest(path)
+        tables = tables_of(path, manifest)
+        if not all(table.is_file() for table in tables):
+            raise FileError(
+                "this release has a second table, which is missing",
+                file=batch_path(path),
+                hint="Keep the files of a release together.",
+            )
+        if digest_of(*tables) not in (manifest["digest"], (manifest.get("digests") or {}).get(_format(path))):
+            raise VerificationError(
+                "this table is not the one its manifest describes",
+                file=path,
+                hint="It was changed after it was published, or the two files belong to different releases.",
+            )
+        try:
+            batch = read_table(tables[1]) if len(tables) > 1 else None
+            return replace(_assemble(read_table(path), batch, manifest), source=path)
+        except _UNREADABLE:
+            raise FileError(
+                "this release cannot be read", file=path, hint="Its cells do not match its manifest."
+            ) from None
+
+
+def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: int) -> tuple[CodeArray, CodeArray]:
+    """Number the distinct combinations of the given codes; return each row's number and each number's first row."""
+    key = np.zeros(rows, np.int64)
+    room = 1
+    for codes in columns:
+        many = int(codes.max(initial=0)) + 1
+        if room * many >= 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            room = int(key.max(initial=0)) + 1
+        key = key * many + codes
+        room *= many
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return inverse.astype(np.int32), first.astype(np.int32)
+
+
+def _batch_text(batch: pl.DataFrame) -> pl.DataFrame:
+    return batch.select(to_text(batch[name], Form.VALUE) for name in batch.columns)
+
+
+def _batch_typed(batch: pl.DataFrame) -> pl.DataFrame:
+    return batch.select(typed_values(batch[name]) for name in batch.columns)
+
+
+def typed_values(values: pl.Series) -> pl.Series:
+    """Return values as a Parquet file holds them: as they are, except that a raw ``*`` is not a suppressed one."""
+    return quoted(values, r'^\x00?\*$|^"') if values.dtype == pl.String else values
+
+
+def _same_content(one: Release, other: Release) -> bool:
+    """Return whether two releases say the same."""
+    if (one.batch is None) != (other.batch is None) or not one.text.equals(other.text, null_equal=True):
+        return False
+    return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
+
+
+def _second_table(target: Path) -> list[Path]:
+    """Return the second table of a release that stands here already, by its own manifest; nobody else's file."""
+    try:
+        return tables_of(target, read_manifest(target))[1:]
+    except InputError:
+        return []
+
+
+def _still_true(target: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of this release in other formats beside the target: they share one manifest."""
+    try:
+        before = read_manifest(target)
+    except InputError:
+        return {}
+    changing = ("digest", "digests")
+    same = all(before.get(key) == value for key, value in manifest.items() if key not in changing)
+    digests = (before.get("digests") or {}) if same else {}
+    return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}
+
+
+def _format(path: Path) -> str:
+    """Return the format of a file by its ending: ``csv`` or ``parquet``."""
+    return path.suffix.lower().removeprefix(".")
+
+
+def compact(text: pl.Series) -> pl.Series:
+    """Copy a column of text so that nothing else is kept alive.
+
+    Gathered text shares its bytes with the column it was taken from: with values that were not taken, and in the order
+    of the raw table. A published column must not carry either.
+    """
+    return text + "" if text.dtype == pl.String else text
+
+
+def taken(values: pl.Series, records: npt.NDArray[np.integer]) -> pl.Series:
+    """Return the values of some records, in a column of its own."""
+    return compact(values.gather(records))
+
+
+def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[str, Any]) -> Release:
+    """Turn the rows of a file back into distinct cells and classes."""
+    described = {column["name"]: column for column in manifest["columns"] if column.get("table") != "sensitive"}
+    if list(described) != table.columns:
+        raise ValueError("the columns of this table are not those of its manifest")
+
+    def read(name: str) -> tuple[Form, pl.Series, CodeArray | None]:
+        form, dtype, cells = Form(described[name]["form"]), dtype_named(described[name]["type"]), table[name]
+        if form is Form.VALUE:
+            return form, _read_values(cells, dtype), None
+        different = cells.unique(maintain_order=True)
+        typed = from_text(different, form, dtype) if different.dtype == pl.String else _as_typed(different, form, dtype)
+        return form, typed, places_in(cells, different)
+
+    work = each if table.height > _THREADED else map  # threads are not worth it for a few rows
+    columns_read = dict(zip(described, work(read, described), strict=True))
+    values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
+    distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
+    columns = tuple(name for name in described if described[name]["role"] not in (GROUP, LEVEL))
+    own = [name for name in described if name not in columns]
+    beside = {described[name]["role"]: _whole_numbers(values.pop(name)) for name in own}
+    depth = beside.get(LEVEL)
+    if depth is not None and depth.min(initial=0) < 0:
+        raise ValueError("levels are counted from 0 up")
+    keys = [index for _, _, index in distinct.values()]
+    classes, first = classes_of(keys if depth is None else [*keys, depth], table.height)
+    cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
+    groups, levels = beside.get(GROUP), None if depth is None else depth[first]
+    if groups is not None and groups.min(initial=0) < 0:
+        raise ValueError("groups are numbered from 0 up")
+    if batch is None:
+        return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, levels=levels)
+    types = {column["name"]: column["type"] for column in manifest["columns"] if column.get("table") == "sensitive"}
+    types = {GROUP: described[GROUP]["type"], **types, COUNT: "Int64"}
+    if list(types) != batch.columns:
+        raise ValueError("the columns of the second table are not those of its manifest")
+    second = pl.DataFrame({name: _read_values(batch[name], dtype_named(kind)) for name, kind in types.items()})
+    if (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
+        raise ValueError("groups are numbered from 0 up and values counted from 1 up")
+    return Release(
+        manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, batch=second, levels=levels
+    )
+
+
+def _whole_numbers(values: pl.Series) -> CodeArray:
+    """Return the numbers of groups or levels, of which none may be missing."""
+    if values.null_count():
+        raise ValueError("a group or a level is missing")
+    return values.to_numpy().astype(np.int32)
+
+
+def _as_typed(cells: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
+    """Return cells that are no text as their form has them; a column of another shape raises ValueError."""
+    shape = cells.dtype
+    if form is Form.INTERVAL and isinstance(shape, pl.Struct) and [own.name for own in shape.fields] == _ENDS:
+        return cells.cast(pl.Struct({"lo": dtype, "hi": dtype, "null": pl.Boolean}))
+    if form is Form.SET and shape == pl.List(pl.String):  # whatever the type of the values is
+        return cells
+    raise ValueError("a column has not the shape that its manifest says")
+
+
+def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    if cells.dtype.is_nested():  # which polars would turn into values field by field
+        raise ValueError("a column has lists where its manifest says values")
+    return from_text(cells, Form.VALUE, dtype) if cells.dtype == pl.String else cells.cast(dtype)
+
+
+def places_in(cells: pl.Series, distinct: pl.Series) -> CodeArray:
+    """Return where each cell stands in a column of distinct cells."""
+    place = pl.DataFrame({"cell": distinct}).with_row_index("place")
+    joined = pl.DataFrame({"cell": cells}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
+    return joined["place"].to_numpy().astype(np.int32)
+
+
+def dtype_name(dtype: pl.DataType) -> str:
+    """Return the name of a column's type as it stands in a manifest."""
+    return repr(dtype)
+
+
+def dtype_named(name: str) -> pl.DataType:
+    """Return the type with this name; a name that is not one of a cell's types raises ValueError."""
+    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", name) if isinstance(name, str) else None
+    if found is None or found[1] not in TYPES:
+        raise ValueError("unknown type")
+    arguments: dict[str, Any] = {}
+    for part in filter(None, (p.strip() for p in (found[2] or "").split(","))):
+        key, _, value = part.partition("=")
+        arguments[key.strip()] = None if value == "None" else int(value) if value.isdigit() else value.strip("'\"")
+    made: pl.DataType = getattr(pl, found[1])(**arguments)
+    return made

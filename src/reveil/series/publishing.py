@@ -1,0 +1,153 @@
+"""From a frame or a file to a verified release."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reveil.core.errors import ConfigError, FileError
+from reveil.core.randomness import generator
+from reveil.grouping.groupers.base import Grouper
+from reveil.grouping.groupers.mondrian import Mondrian
+from reveil.guarantees.static.static import Static, prepare_static
+from reveil.models.base import Model
+from reveil.releases.files import Kept, not_of_another, output_path, release_target
+from reveil.releases.release import Release
+from reveil.releases.respelling import check_spellings, respelled
+from reveil.series import Published, Series
+from reveil.series.asking import asked_for, described
+from reveil.series.lines import noted
+from reveil.series.published import Stage, silent
+from reveil.series.reading import selected
+from reveil.series.warnings import warnings
+from reveil.tables.schema import Role
+from reveil.tables.settings import placed
+from reveil.tables.snapshot import read_snapshot
+from reveil.verification import Promised, verify
+from reveil.verification.surface import check_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reveil.series.config import Config
+    from reveil.series.replaying import Replayed
+    from reveil.tables.schema import Schema
+
+
+def anonymize(
+    frame: Any,
+    schema: Schema,
+    model: Model,
+    method: Grouper | None = None,
+    suppress: float = 0.0,
+    seed: int | None = None,
+) -> Release:
+    """Publish one table once, so that every group satisfies ``model``; the release is verified before it is returned.
+
+    ``frame`` is a polars, pandas or pyarrow table, anything with an Arrow stream, or the path of a CSV or Parquet
+    file. ``method`` is a grouper (default :class:`Mondrian`). ``suppress`` is the share of records that may be left
+    out. The same ``seed`` gives the same bytes; keep it as secret as the table, for who knows it can undo the shuffle.
+    """
+    if not isinstance(model, Model):
+        raise ConfigError("model must be a model", hint="For example rv.KAnonymity(10) & rv.DistinctDiversity(3).")
+    if not (method is None or isinstance(method, Grouper)):
+        raise ConfigError("method must be a grouper", hint="For example rv.Mondrian().")
+    method = method or Mondrian()
+    snapshot = read_snapshot(frame, method.reading(schema))
+    prepared = prepare_static(snapshot, model, method, generator(seed), suppress=suppress)
+    asked = Promised.of_model(model, Static.kind, suppress=suppress, method=described(method))
+    verify(prepared.release, snapshot, asked, placement=prepared.placement)
+    return prepared.release
+
+
+def publish_file(
+    config: Config,
+    data: str | Path,
+    out: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    dry_run: bool = False,
+    again: bool = False,
+    new_series: bool = False,
+    stage: Stage = silent,
+    done: Callable[[], None] = lambda: None,
+) -> Published:
+    """Publish a file as the config says: prepare, write, verify from the written bytes, put in place.
+
+    With ``dry_run`` all is done but the last step: what would be published is written to a temporary folder, verified
+    and thrown away. A config with a vault, or a guarantee that needs one, publishes the next release of its series;
+    ``new_series`` lets it begin although releases of that name are there. ``done`` is called once it is out.
+    """
+    if config.in_series:
+        series = Series.of(config)
+        return series.publish_to(
+            out, data, columns, where, dry_run=dry_run, again=again, new_series=new_series, stage=stage, done=done
+        )
+    if columns is not None or where is not None or again or new_series:
+        raise ConfigError(
+            "columns, where, again and new-series belong to a series",
+            hint='Declare a vault: vault = "reveil.vault" under [series].',
+        )
+    target = output_path(out)
+    release_target(target, Kept((Path(data), *config.files), columns=config.schema.names(Role.PERSON, Role.IDENTIFIER)))
+    not_of_another(target, {"series": config.name, "release": 1})
+    try:
+        config.guarantee.check(config.schema, config.method)
+    except ConfigError as error:
+        raise placed(error, config.path) from None
+    stage("reading")
+    snapshot = read_snapshot(data, config.schema)
+    stage("grouping")
+    prepared = config.guarantee.prepare(snapshot, config.method, generator(config.seed), series=config.name)
+
+    def check(written: Release) -> None:
+        stage("verifying")
+        verify(written, snapshot, asked_for(config.guarantee, config.method), placement=prepared.placement)
+        check_files(written)
+
+    stage("writing")
+    if dry_run:
+        with tempfile.TemporaryDirectory() as folder:
+            prepared.release.write_checked(Path(folder) / target.name, check)
+    else:
+        prepared.release.write_checked(target, check, done)
+    return Published(prepared.release, "published", note=noted(*warnings(snapshot)))
+
+
+def verify_series(
+    config: Config, truths: Sequence[str | Path] = (), *, where: str | None = None, stage: Stage = silent
+) -> Replayed:
+    """Judge the whole series of a config anew, from its files and archived placements."""
+    if not config.in_series or not config.vault_path.exists():
+        raise FileError(
+            "there is no series to verify", file=config.path, hint="A series has a vault; --series needs it."
+        )
+    stage("replaying")
+    return Series.of(config).replayed([Path(path) for path in truths], [] if where is None else [where])
+
+
+def verify_file(
+    config: Config, release: str | Path, snapshot: str | Path, *, where: str | None = None, stage: Stage = silent
+) -> Release:
+    """Verify a published file against the file it came from; ``where`` is the expression it was published with."""
+    stage("reading")
+    written = Release.read(release)
+    if config.in_series and config.vault_path.exists():
+        # The vault knows which columns were asked for, and recognises the expression.
+        known = config.guarantee.remembers
+        raw = Series.of(config).part_of(snapshot, written.manifest, where, known=known, table=Path(release))
+    elif where is not None:
+        raw = selected(read_snapshot(snapshot, config.schema), where)
+    else:
+        raw = read_snapshot(snapshot, config.schema)
+    stage("verifying")
+    check_spellings(written, raw.schema)
+    read = respelled(written, raw)
+    config.guarantee.check_made_by(written.manifest, config.method)
+    config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
+    loose = config.guarantee.loose_rows(written)
+    verify(read, raw, asked_for(config.guarantee, config.method), loose=loose)
+    check_files(written)
+    return written

@@ -1,0 +1,1 @@
+"""Raw tables: reading them strictly, what each column is, hierarchies, notation, expressions, profiles."""

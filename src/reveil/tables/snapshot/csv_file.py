@@ -1,0 +1,201 @@
+"""CSV files, read strictly: first the bytes, then the structure, then the cells as text.
+
+polars parses, but only what the scan has found to be a table, and never speaks to the user: its messages have no
+line and quote cells.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.core.errors import DataError, FileError
+from reveil.core.kernels.csv_scan import scan
+from reveil.core.kernels.plain import csv_scan as kinds
+from reveil.tables.snapshot.place import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DELIMITERS = {b",": "comma", b";": "semicolon", b"\t": "tab"}
+_CHUNK = 1 << 20
+_DOUBLE_QUOTES = 'Put the whole cell in quotes and write quotes inside it twice: "5\'11"" tall".'
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """The cells of a CSV as text, and where its records stand."""
+
+    frame: pl.DataFrame
+    lines: Lines
+
+
+def read_text_table(path: str | Path, *, null_values: Iterable[str] = ()) -> pl.DataFrame:
+    """Read a CSV into columns of text; empty cells, quoted or not, and ``null_values`` are null."""
+    return read_csv(Path(path), null_values=null_values).frame
+
+
+def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> TextTable:
+    """Read and check a CSV; the table may have no rows."""
+    data = read_bytes(path)
+    _check_bytes(data, path)
+    header = data[: _header_end(data)].removeprefix(codecs.BOM_UTF8)
+    delimiter = _delimiter(header)
+    # The mark at the start would count as text before a quoted first name.
+    content = np.frombuffer(data, np.uint8)[len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0 :]
+    kind, line, cells, columns, records, folds = scan(content, delimiter[0], np.empty(0, np.int64))
+    if kind != kinds.FINE:
+        message, hint = _fault(kind, cells, columns, _DELIMITERS[delimiter])
+        raise DataError(message, file=path, line=line, hint=hint)
+    header_lines = header.count(b"\n") if header.endswith(b"\n") else header.count(b"\n") + 1
+    starts = None
+    if folds:
+        starts = np.empty(records, np.int64)
+        scan(content, delimiter[0], starts)
+    schema = {str(i): pl.String for i in range(columns)}
+    # With a mark of its own, so that polars does not take one away that belongs to the first name.
+    names = _parse(codecs.BOM_UTF8 + header, delimiter, schema, [""], path).row(0)
+    _check_names(names, path)
+    if records == 0:
+        frame = pl.DataFrame(schema=schema)
+    else:
+        # Empty lines at the end are rows to polars, not to us.
+        frame = _parse(data, delimiter, schema, ["", *null_values], path, skip=1).head(records)
+    if frame.height != records:
+        raise FileError("this CSV cannot be read", file=path, hint="Write it again with another program.")
+    frame.columns = list(names)
+    return TextTable(frame, Lines(header_lines + 1, starts))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file, or say plainly why not."""
+    check_path(path)
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise FileError("cannot read this file", file=path, hint="Check its permissions.") from None
+
+
+def check_path(path: Path) -> None:
+    """Raise unless there is a file at this path."""
+    try:
+        str(path).encode()  # polars takes no path that is not UTF-8
+        if path.is_dir():
+            raise FileError("this is a folder, not a file", file=path, hint="Name a .csv or .parquet file in it.")
+        if not path.exists():
+            raise FileError("there is no such file", file=path, hint="Check the path.")
+    except (OSError, ValueError):  # a name that is no text or too long, or a folder on the way that cannot be entered
+        raise FileError("cannot read this file", file=path, hint="Check its path and permissions.") from None
+
+
+def _parse(
+    data: bytes, delimiter: bytes, schema: dict[str, type[pl.String]], nulls: list[str], path: Path, *, skip: int = 0
+) -> pl.DataFrame:
+    try:
+        return pl.read_csv(
+            data, has_header=False, skip_rows=skip, separator=delimiter.decode(), schema=schema, null_values=nulls
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise FileError("this CSV cannot be read", file=path, hint="Write it again with another program.") from None
+
+
+def _check_bytes(data: bytes, path: Path) -> None:
+    """Check that this is UTF-8 text with something in it."""
+    if not data.removeprefix(codecs.BOM_UTF8).strip():
+        raise DataError("this file is empty", file=path, hint="A table starts with a line of column names.")
+    kinds_of_file = {
+        codecs.BOM_UTF16_LE: "It is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8).",
+        codecs.BOM_UTF16_BE: "It is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8).",
+        b"PK\x03\x04": "It looks like a workbook or a zip archive; export the sheet as CSV UTF-8.",
+        b"\x1f\x8b": "It looks like a gzip archive; unpack it first.",
+        b"PAR1\x15": "It looks like Parquet; name it .parquet.",  # a header may start with PAR1 too, but not so
+    }
+    for mark, remedy in kinds_of_file.items():
+        if data.startswith(mark):
+            raise FileError("this is not a CSV in UTF-8", file=path, line=1, hint=remedy)
+    position = _first_invalid(data)
+    if position is None:
+        return
+    latin = b"\0" not in data and data[position] >= 0xA0
+    raise FileError(
+        "this file is not UTF-8",
+        file=path,
+        line=data.count(b"\n", 0, position) + 1,
+        hint="It looks like Latin-1 or Windows-1252: convert it to UTF-8." if latin else "Save it as UTF-8.",
+    )
+
+
+def _first_invalid(data: bytes) -> int | None:
+    """Return the first byte that is not UTF-8, in pieces, so that no copy of the whole text is made."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(data)
+    for start in range(0, len(data) + 1, _CHUNK):
+        held = len(decoder.getstate()[0])
+        try:
+            decoder.decode(view[start : start + _CHUNK], final=start + _CHUNK > len(data))
+        except UnicodeDecodeError as error:
+            return start - held + error.start
+    return None
+
+
+def _header_end(data: bytes) -> int:
+    """Return where the first record ends: at the first line end that has whole pairs of quotes before it."""
+    start, quotes = 0, 0
+    while (end := data.find(b"\n", start)) >= 0:
+        quotes += data.count(b'"', start, end)
+        if quotes % 2 == 0:
+            return end + 1
+        start = end + 1
+    return len(data)
+
+
+def _delimiter(header: bytes) -> bytes:
+    """Return the delimiter that the header uses most outside quotes; the comma where it uses none."""
+    bare = re.sub(rb'"[^"]*"?', b"", header)
+    return max(_DELIMITERS, key=bare.count)
+
+
+def _check_names(names: tuple[str | None, ...], path: Path) -> None:
+    unnamed = [i for i, name in enumerate(names, 1) if not (name or "").strip()]
+    if unnamed:
+        raise DataError(
+            f"column {unnamed[0]} of {len(names)} has no name",
+            file=path,
+            line=1,
+            hint="Name every column in the first line; a pandas index is left out with to_csv(..., index=False).",
+        )
+    twice = next((i for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        # By number: in a file without a header these would be cells of a record.
+        first = names.index(names[twice])
+        raise DataError(
+            f"one name stands more than once in the header, over columns {first + 1} and {twice + 1}",
+            file=path,
+            line=1,
+            hint="Give each column a name of its own, in the first line.",
+        )
+
+
+def _fault(kind: int, cells: int, columns: int, delimiter: str) -> tuple[str, str]:
+    """Say what is wrong with the first bad record, without a word of what is in it."""
+    return {
+        kinds.RAGGED: (
+            f"this record has {cells:,} {'cell' if cells == 1 else 'cells'}, the header has {columns:,}",
+            f"Cells are separated by {delimiter}s, as in the header; put a cell that has a {delimiter} in quotes.",
+        ),
+        kinds.BLANK: ("this line is empty, and records follow", "Take the line out."),
+        kinds.UNCLOSED: ("a quote opens on this line and is never closed", "Close it, or take it away."),
+        kinds.STRAY_QUOTE: ("a quote stands in the middle of a cell", _DOUBLE_QUOTES),
+        kinds.BARE_CR: (
+            "a carriage return stands alone",
+            "Save the file with the line ends of Unix (LF) or Windows (CRLF); inside a cell it needs quotes.",
+        ),
+        kinds.NUL: ("a NUL byte stands on this line", "This is not plain text; if it is UTF-16, save it as UTF-8."),
+        kinds.NO_HEADER: ("the first line is empty", "A table starts with a line of column names."),
+    }[kind]
