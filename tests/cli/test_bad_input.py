@@ -101,7 +101,7 @@ def test_no_word_of_a_panic_reaches_stderr(folder):
     # Past every check: the process prints what polars prints, and Python sees an exception that is none.
     code = (
         "import sys, polars as pl\n"
-        "from reveil import snapshot\n"
+        "from reveil.tables import snapshot\n"
         "from reveil.tables.snapshot import table\n"
         "table.check_calendar = lambda *_: None\n"
         "from reveil.cli import main\n"
