@@ -38,7 +38,7 @@ from reveil.series.telling import LAYOUT, Job, Telling, forgotten, placements_of
 from reveil.series.warnings import warnings
 from reveil.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
-from reveil.vault.duckdb_vault import DATABASE
+from reveil.vault.opening import DATABASE
 from reveil.vault.private import private
 from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING
 from reveil.vault.requests import COLUMNS, WHERE

@@ -4,6 +4,9 @@ A migration is a version and the statements that lead to it from the version bef
 of its own together with its line in ``migrations``, so that a failure leaves the version before intact. The SQL is
 kept to what PostgreSQL reads as well. The big tables have no keys and no indexes: DuckDB's are slow to build, refuse
 a row that is deleted and inserted again in one transaction, and the joins here read whole columns anyway.
+
+From version 5 on tables are sealed: whatever changes one here, its line in ``migrations`` included, ends with the mark
+``unsealed`` of that version.
 """
 
 from __future__ import annotations
@@ -67,7 +70,15 @@ THIRD = Migration(
 CHAIN = Migration(
     4, ("CREATE TABLE chain (entry INTEGER, act TEXT, release INTEGER, about TEXT, nonce TEXT, digest TEXT)",)
 )
-MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD, CHAIN)
+# Every table has a seal (see seals.py), which takes the key: a mark says that it is due.
+SEALS = Migration(
+    5,
+    (
+        "CREATE TABLE seals (name TEXT, release INTEGER, digest TEXT, duckdb TEXT)",
+        "INSERT INTO settings VALUES ('unsealed', 'true')",
+    ),
+)
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD, CHAIN, SEALS)
 
 
 def current(connection: duckdb.DuckDBPyConnection) -> int | None:
