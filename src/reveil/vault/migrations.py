@@ -83,14 +83,12 @@ MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD, CHAIN, SEALS)
 
 def current(connection: duckdb.DuckDBPyConnection) -> int | None:
     """Return the version of a database, 0 if it is empty and None if it is something else."""
-    tables = connection.execute(
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' AND table_type = 'BASE TABLE'"
-    ).fetchall()
-    if not tables:
-        return 0
-    if ("migrations",) not in tables or ("settings",) not in tables:
-        return None
-    found = connection.execute("SELECT MAX(version) FROM migrations").fetchall()[0][0]
+    try:
+        rows = connection.execute("SELECT MAX(version), EXISTS (SELECT 1 FROM settings) FROM migrations").fetchall()
+    except duckdb.CatalogException:  # no such tables; asking for their names first takes longer than all the rest
+        tables = "FROM information_schema.tables WHERE table_schema = 'main' AND table_type = 'BASE TABLE'"
+        rows = connection.execute(f"SELECT CASE COUNT(*) WHEN 0 THEN 0 END {tables}").fetchall()
+    found = rows[0][0]
     return None if found is None else int(found)
 
 
