@@ -39,7 +39,7 @@ from reveil.tables.schema import Role
 from reveil.tables.settings import placed
 from reveil.tables.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
-from reveil.vault.duckdb_vault import DATABASE
+from reveil.vault.opening import DATABASE
 from reveil.vault.private import private
 from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING
 from reveil.vault.requests import COLUMNS, WHERE
