@@ -166,7 +166,7 @@ def _halve(rows: IntArray, persons: IntArray, kinds: CodeArray, middle: FloatArr
             rows[here] = rows[here][np.argsort(middle[rows[here], widest], kind="stable")]
             parts += [(one, (one + end) // 2), ((one + end) // 2, end)]
 
-    each(split, several)
+    each(split, several, len(persons))
 
 
 def _runs(kinds: CodeArray, p: int) -> IntArray:
