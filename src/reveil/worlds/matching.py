@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from reveil.kernels import widening
 from reveil.threads import each
@@ -69,6 +68,8 @@ class _Rows:
 
     def _solved(self, rows: IntArray, persons: IntArray | CodeArray, done: int, p: int) -> CodeArray:
         """Match rows with the persons beside them, exactly within runs of at most p of one kind."""
+        from scipy.optimize import linear_sum_assignment
+
         starts = _runs(self.kinds[rows], p)
         sizes = np.diff(starts)
         found = np.empty(len(rows), np.int32)
