@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 
 from reveil.core.kernels import ranges
 
@@ -148,6 +146,9 @@ def _flow(
     kind: IntArray, slot: IntArray, through: IntArray, records: IntArray, rows: IntArray, seats: Seats | None
 ) -> int:
     """Return how many records can go from types to slots, and from there to the groups that have seats."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
+
     # The source is node 0; then types, slots, groups if there are any, and the sink.
     types, slots = np.arange(len(records)) + 1, np.arange(len(rows)) + len(records) + 1
     groups = np.arange(0 if seats is None else len(seats.records)) + len(records) + len(rows) + 1

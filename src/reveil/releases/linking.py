@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 
 from reveil.core.errors import DataError, VerificationError
 from reveil.core.kernels import ranges
@@ -326,6 +324,9 @@ def _flow(
     type_: IntArray, door: IntArray, records: IntArray, way_door: IntArray, way_slot: IntArray, left: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Place the types that have a choice: a maximum flow through doors to slots. Return type and slot of each unit."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
+
     useful = (left[way_slot] > 0) & np.isin(way_door, door)
     way_door, way_slot = way_door[useful], way_slot[useful]
     types, tail = np.unique(type_, return_inverse=True)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from reveil.core.errors import VerificationError
 from reveil.releases.assignment import points_in_boxes
@@ -73,6 +72,8 @@ class Members:
     """The distinct cells of a column of sets, their members in an order in which nested sets are runs."""
 
     def __init__(self, cells: pl.Series) -> None:
+        from scipy.sparse import csr_array
+
         found = members_of(cells)
         cell, word = found.members  # type: ignore[misc]  # sets have members
         words = len(found.words) + 1

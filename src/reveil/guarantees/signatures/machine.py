@@ -124,7 +124,7 @@ class Buckets:
             if swap:
                 split.swap(cells, offsets[part], slots_of, sizes[part], points)
 
-        each(work, _shares(self.starts[self.sets.indptr]))
+        each(work, _shares(self.starts[self.sets.indptr]), len(order))
         return self._groups(cells)
 
     def nest(self, keys: KeyArray) -> Groups:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import hypergeom
 
 from reveil.core.errors import InfeasibleError
 from reveil.grouping.groupers.mondrian import Mondrian
@@ -75,6 +74,8 @@ def blind_size(counts: IntArray, l: int) -> int:
     A bucket of s out of n records has k of the c records with a value by the hypergeometric law, if values are dealt
     at random; the chances of all buckets and values are added up.
     """
+    from scipy.stats import hypergeom
+
     n = int(counts.sum())
     for size in range(l, MOST * l, l):
         buckets = max(n // size, 1)

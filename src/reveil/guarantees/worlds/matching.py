@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from reveil.core.kernels import widening
 from reveil.core.threads import each
@@ -69,6 +68,8 @@ class _Rows:
 
     def _solved(self, rows: IntArray, persons: IntArray | CodeArray, done: int, p: int) -> CodeArray:
         """Match rows with the persons beside them, exactly within runs of at most p of one kind."""
+        from scipy.optimize import linear_sum_assignment
+
         starts = _runs(self.kinds[rows], p)
         sizes = np.diff(starts)
         found = np.empty(len(rows), np.int32)
@@ -166,7 +167,7 @@ def _halve(rows: IntArray, persons: IntArray, kinds: CodeArray, middle: FloatArr
             rows[here] = rows[here][np.argsort(middle[rows[here], widest], kind="stable")]
             parts += [(one, (one + end) // 2), ((one + end) // 2, end)]
 
-    each(split, several)
+    each(split, several, len(persons))
 
 
 def _runs(kinds: CodeArray, p: int) -> IntArray:
