@@ -67,7 +67,7 @@ def measured(frame: pl.DataFrame, schema: rv.Schema, k: int, method: Any) -> dic
         "dcp": float(found["dcp"]),
         "kl": float(found["kl"]),
         "query_error": float(found["query_error"]["median"]),
-        "groups": release.manifest["groups"],
+        "groups": release.manifest.groups,
         "seconds": round(taken, 3),
     }
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from reveil.releases.limits import signatures
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
@@ -177,11 +178,11 @@ def numbered(bits: BitArray) -> CodeArray:
 def _numbers(view: View) -> tuple[bool, int, bool]:
     """Return whether the counterfeits are placed, how many persons are unplaced, and whether others may be there."""
     manifest = view.release.manifest
-    fakes = int(manifest["counterfeits"]["total"])
+    fakes = manifest.counterfeits.total
     placed = fakes == int(view.fakes.sum())
     spare = len(view.present) - (int(view.sizes.sum()) - fakes)
     is_open = bool(view.crowded.any()) or not placed or spare < 0
-    left_out = sum(int(manifest.get(key) or 0) for key in ("suppressed", "withheld"))
+    left_out = (manifest.suppressed or 0) + manifest.withheld
     nowhere = int(((np.diff(view.cand_indptr) == 0) & ~view.crowded).sum())
     return placed, max(spare - nowhere, 0) if spare >= 0 else left_out, is_open
 
@@ -216,10 +217,11 @@ def _before(person: CodeArray) -> IntArray:
 def _with_rule(slots: Slots, evidence: Evidence) -> Slots:
     """Add the rule that the manifests declare for the signatures of a person."""
     rule: Rule = "none"
-    last = [view for view in evidence.views if view.kind != "unknown"]
-    if last and last[-1].kind == "tau-safety" and last[-1].parameters.get("strict", True):
+    last = [view for view in evidence.views if view.promise.is_known]
+    stated = signatures(last[-1].promise) if last else None
+    if stated == "apart":
         rule = "apart"
-    elif last and last[-1].kind == "m-invariance":
+    elif stated == "kept":
         # It speaks of tables in which nobody returns and no value changes; otherwise of those who stay as they are.
         follows = slots.before >= 0
         gap = slots.release[follows] > slots.release[slots.before[follows]] + 1

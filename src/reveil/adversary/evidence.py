@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,13 +17,14 @@ from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
-from reveil.adversary.promises import Promises, against, read_promises
+from reveil.adversary.promises import Promises, read_promises
 from reveil.adversary.spellings import in_one_spelling
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
 from reveil.models.statistics import Histogram
 from reveil.releases.foreign import read_release
 from reveil.releases.groups import Groups, groups_of
+from reveil.releases.limits import against
 from reveil.releases.release import places_in
 from reveil.tables.alike import folded
 from reveil.tables.notation import SUPPRESSED_VALUE
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from reveil.adversary.promises import Promising
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.limits import Limit
+    from reveil.releases.promise import Promise
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
 
@@ -77,8 +79,7 @@ class View:
     row_groups: CodeArray = field(repr=False)
     row_codes: CodeArray | None = field(repr=False)
     row_ids: pl.Series | None
-    kind: str
-    parameters: dict[str, Any]
+    promise: Promise
     all_published: bool
     limits: tuple[Limit, ...] = ()  # what is promised of this release by itself
     told: pl.Series | None = field(default=None, repr=False)  # the sensitive column of its snapshot
@@ -219,7 +220,7 @@ def gather(
     told = [None if own is None else canonical_text(own[column]) for own in people.values]
     values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
-    promises = read_promises([release.manifest["guarantee"] for release in read], guarantee)
+    promises = read_promises([release.manifest.promise for release in read], guarantee)
     if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
         promises = Promises((), tuple(() for _ in read))
     tables = people.present(known)
@@ -284,7 +285,7 @@ def _check_order(releases: Sequence[Release]) -> None:
     """Refuse releases of one series that are not in the order in which they were published."""
     numbers: dict[str, int] = {}
     for release in releases:
-        series, number = release.manifest.get("series_id"), release.manifest.get("release")
+        series, number = release.manifest.series_id, release.manifest.release
         if not isinstance(series, str) or not isinstance(number, int):
             continue
         if number < numbers.get(series, 0):
@@ -328,7 +329,7 @@ def _known(
             return "ids"
         if not people.attendance:
             return "nothing"
-        meant = {against(release.manifest["guarantee"]) for release in releases}
+        meant = {against(release.manifest.promise) for release in releases}
         meant.add(getattr(guarantee, "against", None) if getattr(guarantee, "remembers", False) else None)
         if "nothing" in meant:
             return "nothing"
@@ -360,7 +361,7 @@ def _placements(placements: Sequence[object] | None, releases: Sequence[Release]
     pairs = zip(placements, releases, strict=True)
     found: list[pl.Series] = [read_placements(own, len(release.classes)) for own, release in pairs]
     for number, (own, release) in enumerate(zip(found, releases, strict=True), start=1):
-        listed, real = len(own) - own.null_count(), len(own) - int(release.manifest["counterfeits"]["total"])
+        listed, real = len(own) - own.null_count(), len(own) - release.manifest.counterfeits.total
         if listed < real:
             # A record that is not listed would pass for one that is not there.
             raise DataError(
@@ -411,7 +412,7 @@ def _view(
     everybody, strangers, counted = _attendance(release, groups, len(own.ids), known)
     nowhere = int(((np.diff(found.indptr) == 0) & ~found.crowded).sum())
     if everybody and nowhere:
-        if release.manifest["guarantee"].get("kind", "unknown") != "unknown":
+        if release.manifest.promise.is_known:
             raise DataError(
                 f"{nowhere:,} persons fit no group of release {number + 1}",
                 hint="Is this the snapshot that it was made of? Name releases and snapshots in the same order.",
@@ -438,8 +439,7 @@ def _view(
         groups.index,
         codes if release.batch is None and len(codes) else None,
         row_ids,
-        str(release.manifest["guarantee"].get("kind", "unknown")),
-        dict(release.manifest["guarantee"]),
+        release.manifest.promise,
         everybody,
         told=None if (own_values := people.values[number]) is None else own_values[column],
         value_codes=codes,
@@ -453,8 +453,8 @@ def _attendance(release: Release, groups: Groups, persons: int, known: str) -> t
     are rows unless the manifest says that nobody was left out.
     """
     manifest, total = release.manifest, int(groups.real.sum())
-    loose = int(manifest["counterfeits"]["total"]) - int(groups.fakes.sum()) + int(manifest["dirty"])
-    nobody_left_out = manifest["suppressed"] == 0 and manifest["withheld"] == 0
+    loose = manifest.counterfeits.total - int(groups.fakes.sum()) + manifest.dirty
+    nobody_left_out = manifest.suppressed == 0 and manifest.withheld == 0
     counted = known != "nothing" and not loose
     everybody = counted and (persons == total or (persons < total and nobody_left_out))
     strangers = total - persons if everybody else 0 if persons >= total else total

@@ -15,7 +15,7 @@ Groups with a suppressed value are not judged by their values: it may be any.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.models.base import Model
     from reveil.models.limits import Limit
 
 # The attack whose findings a limit of this kind speaks of: without it, nothing is judged.
@@ -118,7 +119,7 @@ def _linked(limit: Limit, views: list[View]) -> Kept:
 
 def _valued(evidence: Evidence, limit: Limit, views: list[View]) -> Kept:
     """Let the model measure the values of the groups in which people are found."""
-    model = limit.model
+    model = cast("Model", limit.model)  # whoever asks for this has one
     if isinstance(model, TCloseness) and _needs_snapshot(evidence) and any(view.told is None for view in views):
         nobody = _put_together(limit, "homogeneity", views, [], [], [], None)
         return Kept(**{**nobody.__dict__, "judged": False, "why": "bins are made of the snapshot, which is not given"})
@@ -239,7 +240,7 @@ def person_cells(evidence: Evidence) -> tuple[IntArray, IntArray, BoolArray]:
     for view in views:
         where[view.number, view.present] = np.where(view.sure >= 0, view.sure, UNSURE)
     manifests = [view.release.manifest for view in views]
-    extras = any(int(own["counterfeits"]["total"]) or int(own.get("dirty") or 0) for own in manifests)
+    extras = any(own.counterfeits.total or own.dirty for own in manifests)
     sure = (where != UNSURE).all(axis=0) & (where >= 0).any(axis=0) & (not extras)
     cell = np.full(persons, -1, np.int64)
     if not sure.any():

@@ -20,7 +20,7 @@ from reveil.tables.notation import Form, split_label
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray
-    from reveil.releases.release import Cells
+    from reveil.releases.table import Cells
 
 IntArray = npt.NDArray[np.int64]
 

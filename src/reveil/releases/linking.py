@@ -21,7 +21,8 @@ from reveil.core.kernels import ranges
 from reveil.models.encoding import Attribute, Codes, Kind
 from reveil.releases.admitted import Admitted, admitted_codes
 from reveil.releases.nesting import evenly, nesting_of
-from reveil.releases.release import Cells, Release, classes_of
+from reveil.releases.release import Release, classes_of
+from reveil.releases.table import Cells
 from reveil.tables.notation import Form
 from reveil.tables.snapshot import canonical_text
 

@@ -126,8 +126,8 @@ def membership(release: Release, codes: Codes) -> Membership:
         len(boxes.lo),
     )
     type_, group, left_out = network.possible()
-    real = len(release.classes) - int(release.manifest["counterfeits"]["total"])
-    if release.manifest["dirty"] and network.most > real - int(release.manifest["dirty"]):
+    real = len(release.classes) - release.manifest.counterfeits.total
+    if release.manifest.dirty and network.most > real - release.manifest.dirty:
         # Some rows are of people who are not in the table, and nobody knows which: anybody may have been left out.
         left_out = np.ones_like(left_out)
     return Membership(kind, type_, group, left_out, numbers.astype(np.int32), rows, room)
@@ -135,11 +135,11 @@ def membership(release: Release, codes: Codes) -> Membership:
 
 def _counterfeits(release: Release, numbers: CodeArray) -> IntArray:
     """Return how many counterfeits the manifest counts in each group."""
-    told = release.manifest["counterfeits"].get("per_group") or {}
+    told = release.manifest.counterfeits.per_group
     if release.groups is None or not told:
         return np.zeros(len(numbers), np.int64)
     listed = np.array([int(number) for number in told], np.int64)
-    counts = np.array([int(count) for count in told.values()], np.int64)
+    counts = np.array(list(told.values()), np.int64)
     place = np.minimum(np.searchsorted(numbers, listed), len(numbers) - 1)
     found = numbers[place] == listed
     return np.bincount(place[found], counts[found], len(numbers)).astype(np.int64)

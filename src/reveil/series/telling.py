@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.guarantees.base import Guarantee, Prepared
     from reveil.models.encoding import Codes
+    from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import Recall, ReleaseRow, Vault
@@ -123,7 +124,7 @@ class Telling:
         vault: Vault,
         *,
         state: str,
-        manifest: Mapping[str, Any],
+        manifest: Manifest,
         told: pl.DataFrame | None,
         entries: tuple[Entries, ...] = (),
         replaces: bool,
@@ -150,11 +151,11 @@ class Telling:
         return Change(
             release=self.memory.release,
             state=state,
-            created=str(manifest["created"]),
+            created=str(manifest.created),
             snapshot=self.job.digest,
             request=dict(self.job.request),
             path=None if path is None else str(path.resolve()),
-            digest=manifest["digest"],
+            digest=manifest.digest,
             manifest=text.decode(),
             manifest_digest=digest_of_bytes(text) if state != ADOPTED else manifest_digest,
             facts={**counts, **facts},

@@ -15,7 +15,8 @@ from reveil.tables.notation import Form, parsed, split_label
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.releases.release import Cells, Release
+    from reveil.releases.release import Release
+    from reveil.releases.table import Cells
     from reveil.tables.schema import Column
     from reveil.tables.snapshot import Snapshot
 
@@ -25,7 +26,7 @@ _ROUNDING = 1e-9
 
 def is_sample(release: Release) -> bool:
     """Return whether a manifest keeps secret how many records were left out."""
-    return release.manifest["suppressed"] is None
+    return release.manifest.suppressed is None
 
 
 def check_sample(release: Release, snapshot: Snapshot) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def check_sample(release: Release, snapshot: Snapshot) -> dict[str, Any]:
 
     Whether records were taken by dice, and how likely each was, no table can say.
     """
-    told = release.manifest["guarantee"]
+    told: dict[str, Any] = dict(release.manifest.promise.guarantee())
     try:
         k, beta, epsilon, delta = int(told["k"]), float(told["beta"]), float(told["epsilon"]), float(told["delta"])
         scales = dict(told["method"]["scales"])

@@ -11,7 +11,7 @@ from reveil.core.kernels import windows
 from reveil.core.kernels.plain import densities as plain_densities
 from reveil.core.kernels.plain import windows as plain_windows
 from reveil.models.encoding import Attribute, Kind
-from reveil.releases.release import Cells
+from reveil.releases.table import Cells
 from reveil.tables.notation import Form
 
 quick = settings(deadline=None, max_examples=60)

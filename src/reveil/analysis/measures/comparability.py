@@ -12,7 +12,8 @@ import polars as pl
 from reveil.core.errors import VerificationError
 from reveil.models.encoding import Attribute, Kind
 from reveil.releases.admitted import Admitted, admitted_codes
-from reveil.releases.release import Cells, classes_of
+from reveil.releases.release import classes_of
+from reveil.releases.table import Cells
 from reveil.tables.notation import Form
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ import polars as pl
 from reveil.grouping.recoders.base import Recoded, Recoder
 from reveil.models.encoding import Attribute, Codes, Kind
 from reveil.models.statistics import Boxes, Histogram, Partition
-from reveil.releases.release import Cells, classes_of, places_in
+from reveil.releases.release import classes_of, places_in
+from reveil.releases.table import Cells
 from reveil.tables.notation import Form, label_cells
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ import numpy.typing as npt
 from reveil.core.errors import DataError, shown
 from reveil.models.encoding import Attribute, Kind
 from reveil.releases.foreign.scales import Scale, days, number, scale_of
-from reveil.releases.release import Cells
+from reveil.releases.table import Cells
 from reveil.tables.notation import OR_NULL
 from reveil.tables.snapshot import canonical_text
 from reveil.tables.snapshot.place import Place
