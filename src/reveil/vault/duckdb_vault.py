@@ -79,11 +79,13 @@ class DuckDBVault(Anchored):
 
     def _begin(self) -> None:
         migrate(self._con)
-        check = settings.get(self._con, settings.CHECK)
-        # Tables without a key are a vault that was killed while it was made: nothing was told yet.
-        salt = (
-            secrets.token_bytes(SALT) if check is None else bytes.fromhex(settings.get(self._con, settings.SALT) or "")
-        )
+        try:
+            found = settings.get_all(self._con)
+            check = found.get(settings.CHECK)
+            # Tables without a key are a vault that was killed while it was made: nothing was told yet.
+            salt = secrets.token_bytes(SALT) if check is None else bytes.fromhex(found.get(settings.SALT) or "")
+        except (TypeError, ValueError):
+            raise seals.damaged(self.folder, "settings") from None
         self.key = Key.load_or_make(self.folder, salt) if check is None else Key.load(self.folder, salt or None)
         if check is None:
             if seals.any_kept(self._con):
@@ -99,13 +101,13 @@ class DuckDBVault(Anchored):
                 self._con.execute("DELETE FROM settings WHERE key = ?", [settings.UNSEALED])
         elif check != self.key.check():
             raise VaultError("this key does not belong to this vault", hint=LOST)
-        elif settings.get(self._con, settings.UNSEALED):
+        elif found.get(settings.UNSEALED):
             with self._transaction(releases=None) as connection:
                 connection.execute("DELETE FROM settings WHERE key = ?", [settings.UNSEALED])
         else:
             with self._begun() as connection:
                 self._sealed = seals.check(connection, self.key, self.folder)
-        if settings.get(self._con, settings.TEXTS):
+        if found.get(settings.TEXTS):
             with self._transaction("releases", "settings"):
                 replace_texts(self._con, self.key)
         if not chain.end(self._con)[0]:  # of before there were chains

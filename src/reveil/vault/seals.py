@@ -23,7 +23,7 @@ from reveil.core.errors import VaultError
 from reveil.vault.bridge import one
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from pathlib import Path
 
     from reveil.vault.bridge import Connection
@@ -122,31 +122,22 @@ def renew(
     kept = _kept(connection, prefix)
     found = _digests(connection, key, tables or _wholes(connection, prefix), releases, prefix)
     changed = {place: digest for place, digest in found.items() if kept.get(place) != (digest, VERSION)}
-    old = [place for place in changed if place in kept]
+    old = {f"{name} {release}": digest for (name, release), digest in changed.items() if (name, release) in kept}
     if old:
+        place = "name || ' ' || release"
         connection.execute(
-            f"UPDATE {prefix}seals SET digest = n.digest, duckdb = n.duckdb FROM ({_NEW}) n "  # noqa: S608 -- our names
-            "WHERE seals.name = n.name AND seals.release = n.release",
-            _columns(old, changed),
+            f"UPDATE {prefix}seals SET digest = $digests[list_position($places, {place})], duckdb = $version "  # noqa: S608
+            f"WHERE list_contains($places, {place})",
+            {"places": list(old), "digests": list(old.values()), "version": VERSION},
         )
-    new = [place for place in changed if place not in kept]
+    new = [(name, release, digest) for (name, release), digest in changed.items() if (name, release) not in kept]
     if new:
-        connection.execute(f"INSERT INTO {prefix}seals {_NEW}", _columns(new, changed))
-
-
-_NEW = (
-    "SELECT unnest(CAST($names AS TEXT[])) AS name, unnest(CAST($releases AS INTEGER[])) AS release, "
-    "unnest(CAST($digests AS TEXT[])) AS digest, CAST($version AS TEXT) AS duckdb"
-)
-
-
-def _columns(places: Sequence[Place], digests: dict[Place, str]) -> dict[str, object]:
-    return {
-        "names": [name for name, _ in places],
-        "releases": [release for _, release in places],
-        "digests": [digests[place] for place in places],
-        "version": VERSION,
-    }
+        names, numbers, digests = (list(column) for column in zip(*new, strict=True))
+        connection.execute(
+            f"INSERT INTO {prefix}seals SELECT unnest(CAST($names AS TEXT[])), "
+            "unnest(CAST($numbers AS INTEGER[])), unnest(CAST($digests AS TEXT[])), $version",
+            {"names": names, "numbers": numbers, "digests": digests, "version": VERSION},
+        )
 
 
 def _kept(connection: Connection, prefix: str) -> dict[Place, tuple[str, str]]:

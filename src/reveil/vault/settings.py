@@ -30,6 +30,12 @@ def get(connection: Connection, name: str) -> Any | None:
     return None if text is None else json.loads(text)
 
 
+def get_all(connection: Connection) -> dict[str, Any]:
+    """Return all settings."""
+    rows = connection.execute("SELECT key, value FROM settings").fetchall()
+    return {name: json.loads(text) for name, text in rows}
+
+
 def put(connection: Connection, name: str, value: Any) -> None:
     """Keep a setting."""
     text = to_json(value)
