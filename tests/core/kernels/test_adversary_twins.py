@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import chains, worlds
-from reveil.core.kernels.plain import chains as plain_chains
-from reveil.core.kernels.plain import worlds as plain_worlds
+from tests.core.kernels.plain import chains as plain_chains
+from tests.core.kernels.plain import worlds as plain_worlds
 
 quick = settings(deadline=None)
 VALUES = 70  # more than one word of bits

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import bang_build
-from reveil.core.kernels.plain import bang as plain
-from reveil.core.kernels.plain import bang_build as plain_build
-from reveil.core.kernels.plain import bang_sort as plain_sort
 from reveil.grouping.bang.building import build
 from reveil.grouping.bang.keys import interleaved, sort_keys
 from reveil.grouping.bang.regions import Regions
+from tests.core.kernels.plain import bang as plain
+from tests.core.kernels.plain import bang_build as plain_build
+from tests.core.kernels.plain import bang_sort as plain_sort
 
 quick = settings(deadline=None, max_examples=40)
 BITS = (3, 1, 0, 4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reveil.core.kernels import budgets
-from reveil.core.kernels.plain import budgets as plain
+from tests.core.kernels.plain import budgets as plain
 
 DOMAIN = 6
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from reveil.core.kernels import closeness_swaps as closer
 from reveil.core.kernels import fragments
-from reveil.core.kernels.plain import closeness_swaps as plain_closer
-from reveil.core.kernels.plain import fragments as plain_fragments
+from tests.core.kernels.plain import closeness_swaps as plain_closer
+from tests.core.kernels.plain import fragments as plain_fragments
 
 quick = settings(deadline=None, max_examples=30)
 TREE = np.array([[0, 0, 1, 1, 2], [0, 1, 2, 3, 4]], np.int32)

@@ -7,8 +7,8 @@ import pytest
 
 from reveil.core.kernels import nearest_free as near
 from reveil.core.kernels import split
-from reveil.core.kernels.plain import nearest_free as plain_near
-from reveil.core.kernels.plain import split as plain_split
+from tests.core.kernels.plain import nearest_free as plain_near
+from tests.core.kernels.plain import split as plain_split
 
 
 def _pools(seed: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

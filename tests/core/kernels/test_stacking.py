@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import stacking
-from reveil.core.kernels.plain import stacking as plain
 from reveil.grouping.groupers.mondrian import _next_lower
+from tests.core.kernels.plain import stacking as plain
 
 WIDE = 3001  # so many codes that few records are sorted rather than counted
 

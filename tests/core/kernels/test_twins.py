@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from reveil.core.kernels import cuts, inside, ranges, segments
 from reveil.core.kernels import outliers as stretch
-from reveil.core.kernels.plain import cuts as plain_cuts
-from reveil.core.kernels.plain import inside as plain_inside
-from reveil.core.kernels.plain import outliers as plain_stretch
-from reveil.core.kernels.plain import ranges as plain_ranges
-from reveil.core.kernels.plain import segments as plain_segments
 from reveil.grouping.groupers.mondrian import _next_lower
 from reveil.releases.assignment import points_in_boxes
+from tests.core.kernels.plain import cuts as plain_cuts
+from tests.core.kernels.plain import inside as plain_inside
+from tests.core.kernels.plain import outliers as plain_stretch
+from tests.core.kernels.plain import ranges as plain_ranges
+from tests.core.kernels.plain import segments as plain_segments
 
 quick = settings(deadline=None)
 small_codes = st.lists(st.integers(0, 12), min_size=2, max_size=30)

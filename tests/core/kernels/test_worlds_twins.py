@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import permutations, widening
-from reveil.core.kernels.plain import permutations as plain_permutations
-from reveil.core.kernels.plain import widening as plain_widening
 from reveil.guarantees.worlds.space import Space
+from tests.core.kernels.plain import permutations as plain_permutations
+from tests.core.kernels.plain import widening as plain_widening
 from tests.guarantees.worlds.small import codes_of
 
 quick = settings(deadline=None, max_examples=60)

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.core.kernels import deal
 from reveil.core.kernels import hilbert as curve
-from reveil.core.kernels.plain import deal as plain_deal
-from reveil.core.kernels.plain import hilbert as plain_curve
 from reveil.grouping.hilbert import along_curve
 from reveil.models.encoding import encode
 from reveil.releases.files import batch_path
@@ -19,6 +17,8 @@ from reveil.releases.manifest import manifest_bytes as as_bytes
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital, tables
 from reveil.verification import verify
+from tests.core.kernels.plain import deal as plain_deal
+from tests.core.kernels.plain import hilbert as plain_curve
 
 quick = settings(deadline=None)
 
