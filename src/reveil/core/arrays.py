@@ -126,7 +126,7 @@ def offsets_of_sorted(owners: npt.NDArray[np.integer], n: int) -> IntArray:
 
 
 def spans(starts: npt.NDArray[np.integer], lengths: npt.NDArray[np.integer]) -> IntArray:
-    """Return the numbers ``starts[i]``, ``starts[i] + 1``, ... of each i, so many as its length, one i after another."""
+    """Return the numbers from each start on, so many as its length, one start after another."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     places: IntArray = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reveil.core.arrays import BoolArray, offsets_of
 from reveil.core.kernels import outliers as stretch
 from reveil.models.statistics import GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
 
@@ -29,7 +29,7 @@ def suppress_stretching(codes: Codes, partition: Partition, model: Model, limit:
     has changed; if it no longer holds, nobody is left out.
     """
     positions = [attribute.positions for attribute in codes.quasi]
-    offset = np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64)
+    offset = offsets_of([len(p) for p in positions])[:-1]
     # A missing value lies nowhere, and what it adds to a cell is not a distance: groups that have one are left alone.
     everywhere = np.concatenate([np.append(p[:-1], np.nan) for p in positions])
     now, left = partition, limit
@@ -60,7 +60,7 @@ def _without(partition: Partition, places: np.ndarray[tuple[int], np.dtype[np.in
     """Take the records at some places of the order out."""
     kept: BoolArray = np.ones(len(partition.order), np.bool_)
     kept[places] = False
-    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    before = offsets_of(kept)
     return Partition(partition.order[kept], before[partition.offsets], partition.n)
 
 

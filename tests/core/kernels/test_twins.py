@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reveil.core.kernels import cuts, inside, ranges, segments
 from reveil.core.kernels import outliers as stretch
 from reveil.grouping.groupers.mondrian import _next_lower
-from reveil.releases.assignment import points_in_boxes
+from reveil.releases.box_search import points_in_boxes
 from tests.core.kernels.plain import cuts as plain_cuts
 from tests.core.kernels.plain import inside as plain_inside
 from tests.core.kernels.plain import outliers as plain_stretch
@@ -143,5 +143,5 @@ def test_any_inside(points, width, boxes, seed):
     lo = rng.integers(0, 8, (boxes, width)).astype(np.int32)
     hi = lo + rng.integers(-1, 3, (boxes, width)).astype(np.int32)
     found = np.zeros(boxes, np.bool_)
-    inside.any_inside(*ranges.build(at), lo, hi, found)
+    inside.any_inside(ranges.build(at), lo, hi, found)
     assert found.tolist() == plain_inside.any_inside(at.tolist(), lo.tolist(), hi.tolist())

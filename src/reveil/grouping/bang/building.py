@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of, spans
 from reveil.core.kernels import bang_build
 from reveil.grouping.bang.regions import Regions
 from reveil.models.statistics import GroupStats, Histogram
@@ -36,7 +37,6 @@ from reveil.models.statistics import GroupStats, Histogram
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.grouping.bang.keys import KeyArray
     from reveil.models.base import Model
     from reveil.models.encoding import SensitiveAttribute
@@ -65,7 +65,7 @@ class Blocks:
     @cached_property
     def offsets(self) -> IntArray:
         """Where each block's records begin and end in ``records``."""
-        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+        return offsets_of(self.counts)
 
 
 @dataclass(frozen=True)
@@ -221,9 +221,9 @@ class _Judged:
     def _histograms(self, starts: IntArray, ends: IntArray) -> dict[str, Histogram]:
         """Count the values of records that lie together."""
         sizes = ends - starts
-        before = np.cumsum(sizes) - sizes
-        records = self.own[np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))]
+        offsets = offsets_of(sizes)
+        records = self.own[spans(starts, sizes)]
         return {
-            a.name: Histogram.of_segments(codes[records], before, before + sizes, a.domain)
+            a.name: Histogram.of_segments(codes[records], offsets[:-1], offsets[1:], a.domain)
             for a, codes in zip(self.sensitive, self.values, strict=True)
         }

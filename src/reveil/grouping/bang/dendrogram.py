@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of, spans
 from reveil.core.errors import InfeasibleError
 from reveil.core.kernels import dendrogram as kernel
 from reveil.models.statistics import GroupStats, Histogram
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.base import Model
 
 FloatArray = npt.NDArray[np.float64]
@@ -137,8 +137,9 @@ class Dendrogram:
         chosen = chosen[judge.sizes(starts[chosen], ends[chosen]) > 0]
         chosen = chosen[np.argsort(starts[chosen], kind="stable")]
         labels = np.full(len(self.leaves), -1, np.int32)
-        first, last = starts[chosen].astype(np.int64), ends[chosen].astype(np.int64)
-        labels[order[all_of(first, last)]] = np.repeat(np.arange(len(chosen), dtype=np.int32), last - first)
+        first = starts[chosen].astype(np.int64)
+        many = ends[chosen] - first
+        labels[order[spans(first, many)]] = np.repeat(np.arange(len(chosen), dtype=np.int32), many)
         labels[blocks.sizes == 0] = -1
         return labels
 
@@ -190,7 +191,7 @@ class _Judge:
         self.model, self.table = model, blocks.table
         read = blocks.histograms if model.tags.reads_values else {}
         self.values = {name: _in_order(own, order) for name, own in read.items()}
-        self.until = np.concatenate([[0], np.cumsum(blocks.sizes[order])]).astype(np.int64)
+        self.until = offsets_of(blocks.sizes[order])
 
     def sizes(self, starts: CodeArray, ends: CodeArray) -> IntArray:
         """Return the number of records in each range."""
@@ -208,9 +209,10 @@ class _Judge:
 
 def _over(histogram: Histogram, starts: CodeArray, ends: CodeArray) -> Histogram:
     """Return the counts of ranges of groups."""
-    first, last = histogram.indptr[starts], histogram.indptr[ends]
-    entries = all_of(first, last)
-    groups = np.repeat(np.arange(len(starts)), last - first)
+    first = histogram.values.offsets[starts]
+    many = histogram.values.offsets[ends] - first
+    entries = spans(first, many)
+    groups = np.repeat(np.arange(len(starts)), many)
     return Histogram.of_counts(
         groups, histogram.codes[entries], histogram.counts[entries], len(starts), histogram.domain
     )
@@ -218,14 +220,5 @@ def _over(histogram: Histogram, starts: CodeArray, ends: CodeArray) -> Histogram
 
 def _in_order(histogram: Histogram, order: CodeArray) -> Histogram:
     """Return the groups in another order."""
-    first, last = histogram.indptr[order], histogram.indptr[order.astype(np.int64) + 1]
-    entries = all_of(first, last)
-    indptr = np.concatenate([[0], np.cumsum(last - first)]).astype(np.int64)
-    return Histogram(indptr, histogram.codes[entries], histogram.counts[entries], histogram.domain)
-
-
-def all_of(starts: IntArray, ends: IntArray) -> IntArray:
-    """Return all the numbers of all the ranges, one after another."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    _, entries = histogram.values.places(order.astype(np.int64))
+    return Histogram(histogram.values.take(order.astype(np.int64)), histogram.counts[entries], histogram.domain)

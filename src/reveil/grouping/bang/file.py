@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.kernels import bang, bang_file
 from reveil.grouping.bang.building import build, divide
 from reveil.grouping.bang.keys import KeyArray, sort_keys
@@ -27,8 +28,6 @@ from reveil.grouping.bang.regions import Regions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from reveil.core.arrays import CodeArray, IntArray
 
 
 class Change(NamedTuple):
@@ -118,7 +117,7 @@ class BangFile:
     def records(self) -> tuple[CodeArray, IntArray]:
         """Return the ids of all records, block by block in the order of the regions, and where each block begins."""
         _, ids = self._gathered(self._numbers[: self._m], ordered=True)
-        return ids, np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+        return ids, offsets_of(self.counts)
 
     def insert(self, keys: KeyArray, ids: npt.NDArray[np.integer]) -> None:
         """Put records into the blocks they fall into, and split those that become too large."""
@@ -231,8 +230,8 @@ class BangFile:
         if not len(large):
             return
         keys, ids = self._gathered(large, ordered=True)
-        ends = np.cumsum(self._count[large])
-        divided = divide(keys, np.arange(len(keys), dtype=np.int32), ends - self._count[large], ends, self.capacity)
+        offsets = offsets_of(self._count[large])
+        divided = divide(keys, np.arange(len(keys), dtype=np.int32), offsets[:-1], offsets[1:], self.capacity)
         fresh = len(divided.levels)
         if not fresh:
             return

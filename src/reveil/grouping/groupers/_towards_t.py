@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import closeness_swaps as closer
 from reveil.grouping.fragments import Fragmentation, Scale, fragment
-from reveil.grouping.groupers._halving import taken
 from reveil.grouping.groupers.base import Grouper, part_by_part
 from reveil.grouping.groupers.stack_deal import proportional
 from reveil.models.base import exact_number
@@ -24,7 +24,6 @@ from reveil.models.t_closeness import TCloseness
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.grouping.groupers._halving import Ground
     from reveil.models.base import Model
     from reveil.models.encoding import Codes, SensitiveAttribute
@@ -103,7 +102,7 @@ class Task:
 
         A tree counts as equal distances, which are no shorter.
         """
-        first = np.concatenate([[0], np.cumsum([_bins(axis) for axis in self.axes])]).astype(np.int64)
+        first = offsets_of([_bins(axis) for axis in self.axes])
         table = np.zeros(int(first[-1]), np.int64)
         for axis, start in zip(self.axes, first[:-1], strict=True):
             present = axis.scale.present
@@ -130,10 +129,10 @@ class Task:
 
     def _valid_again(self, partition: Partition, before: Partition, verdict: BoolArray) -> BoolArray:
         """Judge after swaps: only groups that have other members than before, whose verdict was this one."""
-        swapped = np.logical_or.reduceat(partition.order != before.order, partition.offsets[:-1])
-        order, offsets = taken(partition.order.astype(np.int64), partition.offsets, swapped)
+        swapped = partition.members.reduce(np.logical_or, partition.order != before.order)
+        changed = partition.members.take(np.flatnonzero(swapped))
         again = verdict.copy()
-        again[swapped] = self.valid(Partition(order.astype(np.int32), offsets, partition.n))
+        again[swapped] = self.valid(Partition(changed.items, changed.offsets, partition.n))
         return again
 
     def whole(self) -> Partition:
@@ -308,4 +307,4 @@ def along(labels: IntArray, ground: Ground) -> Partition:
     rank = np.empty(len(sizes), np.int64)
     rank[place] = np.arange(len(sizes))
     order = np.argsort(rank[labels], kind="stable").astype(np.int32)
-    return Partition(order, np.concatenate([[0], np.cumsum(sizes[place])]).astype(np.int64), len(labels))
+    return Partition(order, offsets_of(sizes[place]), len(labels))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import cuts
 from reveil.grouping.groupers.base import Grouper
@@ -20,7 +21,6 @@ from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.base import Model
 
 FloatArray = npt.NDArray[np.float64]
@@ -137,7 +137,7 @@ class _Forest:
         own = codes.references() if self.values.shape[1] else {}
         self.table: Mapping[str, Reference] = {**own, **table} if table is not None else own
         self.positions = [attribute.positions for attribute in codes.quasi]
-        self.offset = np.cumsum([0, *(len(p) for p in self.positions)][:-1], dtype=np.int64)
+        self.offset = offsets_of([len(p) for p in self.positions])[:-1]
         self.boundary = np.concatenate([attribute.boundaries for attribute in codes.quasi])
         self.lower = np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi])
         self.taxonomic = np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import hilbert as curve
 from reveil.core.kernels import stacking
@@ -22,7 +23,6 @@ from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.base import Model
     from reveil.tables.schema import Schema
 
@@ -162,7 +162,7 @@ class StackDeal(Grouper):
         # Group g gets the cards g, g + e, g + 2e ...
         players = np.argsort(np.arange(codes.n) % groups, kind="stable")
         sizes = codes.n // groups + (np.arange(groups) < codes.n % groups)
-        return Partition(order[players], _offsets(sizes), codes.n)
+        return Partition(order[players], offsets_of(sizes), codes.n)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class _Table:
             np.concatenate(positions),
             np.concatenate([attribute.boundaries for attribute in codes.quasi]),
             np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi]),
-            np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64),
+            offsets_of([len(p) for p in positions])[:-1],
             np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi]),
             np.array([(attribute.kind is Kind.SET) / max(attribute.null_code - 1, 1) for attribute in codes.quasi]),
         )
@@ -306,7 +306,3 @@ def _nothing_to_deal() -> ConfigError:
         "stack-deal deals sensitive values, and no column is sensitive",
         hint="Declare the column that nobody should learn as sensitive, or use the method 'mondrian'.",
     )
-
-
-def _offsets(sizes: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of_sorted
 from reveil.core.errors import InfeasibleError
 from reveil.core.kernels import budgets as kernels
 from reveil.guarantees.lifetime.strategies import Geometric
@@ -21,7 +22,6 @@ from reveil.guarantees.lifetime.strategies import Geometric
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from reveil.core.arrays import CodeArray, IntArray
     from reveil.guarantees.lifetime.strategies import Strategy
     from reveil.guarantees.lifetime.survival import Pairs
 
@@ -194,7 +194,7 @@ class _Line:
         return cls(
             order,
             values,
-            np.searchsorted(item[by_item], np.arange(len(order) + 1)).astype(np.int64),
+            offsets_of_sorted(item[by_item], len(order)),
             pair_values,
             crowd.pair_need[useful][by_item],
             np.ascontiguousarray(crowd.points[order]),

@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, ranks_in_rows
 from reveil.core.kernels import widening
 from reveil.core.threads import each
 from reveil.guarantees.worlds.space import Space, curve_keys
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray
-    from reveil.guarantees.worlds.space import FloatArray, IntArray
+    from reveil.guarantees.worlds.space import FloatArray
     from reveil.models.encoding import Codes
 
 Matchings = npt.NDArray[np.int32]
@@ -176,5 +176,5 @@ def _runs(kinds: CodeArray, p: int) -> IntArray:
     sizes = np.diff(np.append(begins, n))
     parts = -(-sizes // p)
     of_part = np.repeat(np.arange(len(begins)), parts)
-    which = np.arange(len(of_part)) - np.repeat(np.cumsum(parts) - parts, parts)
+    which = ranks_in_rows(parts)
     return np.append(begins[of_part] + which * sizes[of_part] // parts[of_part], n).astype(np.int64)

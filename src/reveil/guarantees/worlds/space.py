@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.kernels import hilbert as curve
 from reveil.core.threads import each
 from reveil.models.encoding import Codes, Kind
 
-if TYPE_CHECKING:
-    from reveil.core.arrays import CodeArray
-
-IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _KEY_BITS = 64
@@ -84,7 +80,7 @@ class Space:
             places,
             kinds,
             np.array([a.null_code for a in quasi], np.int64),
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            offsets_of(lengths),
             np.concatenate([np.zeros(0), *(a.positions for a in quasi)]),
             steps,
             level_offsets,
