@@ -72,24 +72,29 @@ class Dendrogram:
         """
         m = len(sizes)
         left, right = np.full(2 * m - 1, -1, np.int32), np.full(2 * m - 1, -1, np.int32)
-        nodes = np.arange(m, dtype=np.int32)
-        sizes, lo, hi = sizes.astype(np.float64), lo.copy(), hi.copy()
-        volumes = np.maximum(volumes, _LEAST_VOLUME)
-        starts, targets = kernel.contract(*kernel.listed(*pairs, m), np.arange(m), m)
+        own = kernel.Clusters(
+            np.arange(m, dtype=np.int32),
+            sizes.astype(np.float64),
+            np.maximum(volumes, _LEAST_VOLUME),
+            lo.copy(),
+            hi.copy(),
+        )
+        neighbours = kernel.contract(kernel.listed(*pairs, m), np.arange(m), m)
         made = m
-        while len(nodes) > 1:
-            densities = np.maximum(sizes, 0.5) / volumes  # a block that lost all its records is not infinitely far
+        while len(own.nodes) > 1:
+            densities = np.maximum(own.sizes, 0.5) / own.volumes  # a block without records is not infinitely far
             falling = np.argsort(-densities, kind="stable")
-            mates, anchors = kernel.match(starts, targets, falling, sizes, densities, lo, hi)
+            mates, anchors = kernel.match(neighbours, own, densities, falling)
             over = np.flatnonzero(mates < 0)
-            over = over[np.argsort(sizes[over], kind="stable")]  # the smallest deepest: it is the first to be too small
-            into, heads, made = kernel.join(mates, anchors, over, nodes, sizes, volumes, lo, hi, left, right, made)
-            starts, targets = kernel.contract(starts, targets, into, len(heads))
-            nodes, sizes, volumes, lo, hi = nodes[heads], sizes[heads], volumes[heads], lo[heads], hi[heads]
+            # The smallest deepest: it is the first to be too small.
+            over = over[np.argsort(own.sizes[over], kind="stable")]
+            into, heads, made = kernel.join(mates, anchors, over, own, left, right, made)
+            neighbours = kernel.contract(neighbours, into, len(heads))
+            own = kernel.Clusters(*(array[heads] for array in own))
         parents = np.full(2 * m - 1, -1, np.int32)
         inner = np.arange(m, 2 * m - 1, dtype=np.int32)
         parents[left[inner]], parents[right[inner]] = inner, inner
-        return cls(left, right, parents, np.arange(m, dtype=np.int32), int(nodes[0]))
+        return cls(left, right, parents, np.arange(m, dtype=np.int32), int(own.nodes[0]))
 
     @cached_property
     def _places(self) -> tuple[CodeArray, CodeArray, CodeArray]:
@@ -151,7 +156,7 @@ class Dendrogram:
         left, right, parents = (np.append(own, np.full(2 * len(old), -1, np.int32)) for own in self._links)
         room = max(int(new.max()) + 1 - len(self.leaves), 0)
         leaves = np.append(self.leaves, np.full(room, -1, np.int32))
-        root, _ = kernel.split(left, right, parents, leaves, old, new, self.root, made)
+        root, _ = kernel.split(kernel.Links(left, right, parents, leaves), old, new, self.root, made)
         return Dendrogram(left, right, parents, leaves, root)
 
     def without(self, gone: CodeArray) -> Dendrogram:
@@ -159,7 +164,7 @@ class Dendrogram:
         if not len(gone):
             return self
         left, right, parents, leaves = (own.copy() for own in (*self._links, self.leaves))
-        root = kernel.remove(left, right, parents, leaves, gone, self.root)
+        root = kernel.remove(kernel.Links(left, right, parents, leaves), gone, self.root)
         return Dendrogram(left, right, parents, leaves, root)._tidied()
 
     def numbered(self, numbers: CodeArray) -> Dendrogram:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reveil.core.arrays import BoolArray, CodeArray, offsets_of_sorted
-from reveil.core.kernels import budgets as kernels
+from reveil.core.kernels import budgets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -120,6 +120,6 @@ def broken_groups(
     bounded = np.where(np.isin(values, harmless), -1, values).astype(np.int32)
     domain = int(max(bounded.max(initial=0), value.max(initial=0))) + 1
     most = rule.most(int(sizes.max(initial=0)))
-    good = kernels.allowed(order, begin, begin + sizes, bounded, starts, value, need, most, domain)
+    good = budgets.allowed(order, begin, begin + sizes, budgets.Items(bounded, starts, value, need, domain), most)
     broken: CodeArray = names[~good].astype(np.int32)
     return broken

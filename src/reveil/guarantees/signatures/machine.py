@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
-from reveil.core.kernels import nearest_free as near
-from reveil.core.kernels import split, tries
+from reveil.core.kernels import nearest_free, split, tries
 from reveil.core.threads import each
 from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
 from reveil.guarantees.signatures.sets import Sets
@@ -226,16 +225,16 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     holes, ranks = holes[order], ranks[order]
     starts = _starts(groups.value[holes], now.width)
     told = now.told_values(movers)
-    found = near.fit(
-        movers,
-        told.members,
-        told.offsets,
-        holes,
-        starts,
-        ranks,
-        groups.signature[groups.group[holes]],
-        groups.sets.members,
-        groups.sets.offsets,
+    found = nearest_free.fit_movers(
+        nearest_free.Movers(movers, told.members, told.offsets),
+        nearest_free.Holes(
+            holes,
+            starts,
+            ranks,
+            groups.signature[groups.group[holes]],
+            groups.sets.members,
+            groups.sets.offsets,
+        ),
         space.ranks,
         now.values,
     )
@@ -265,28 +264,17 @@ class _Pool:
     """New records by value along the curve, from which each is taken once."""
 
     def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
-        self.space, self.values = space, values
+        self.values = values
         order = np.lexsort((space.ranks[records], values[records]))
-        self.records = records[order].astype(np.int32)
-        self.starts = _starts(values[self.records], width)
-        self.after = np.arange(len(records) + 1, dtype=np.int64)
-        self.before = np.arange(len(records) + 1, dtype=np.int64)
-        self.left = np.diff(self.starts)
-
-    @property
-    def _lists(self) -> tuple[npt.NDArray[np.integer], ...]:
-        """The records by value along the curve, and what is still free of them, as the kernels take it."""
-        return self.records, self.space.ranks, self.starts, self.after, self.before
+        own = records[order].astype(np.int32)
+        starts = _starts(values[own], width)
+        links = np.arange(len(records) + 1, dtype=np.int64)
+        self.pool = nearest_free.Pool(own, starts, links, links.copy(), space.ranks, space.points)
+        self.left = np.diff(starts)
 
     def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
         """Take a near record for each hole, as far as the quota goes."""
-        taken: CodeArray = near.fill(
-            *self._lists,
-            quota,
-            wanted,
-            anchors,
-            self.space.points,
-        )
+        taken: CodeArray = nearest_free.fill_holes(self.pool, quota, wanted, anchors)
         self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
         return taken
 
@@ -294,32 +282,15 @@ class _Pool:
         self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
     ) -> tuple[CodeArray, CodeArray]:
         """Form groups around movers."""
-        records, values = near.gather(
-            movers,
-            told.members,
-            told.offsets,
-            starts,
-            *self._lists,
-            self.left,
-            self.values,
-            self.space.points,
-            domain,
-            m,
-        )
+        own = nearest_free.Movers(movers, told.members, told.offsets)
+        records, values = nearest_free.gather_groups(own, starts, self.pool, self.left, self.values, domain, m)
         return records, values
 
     def draw(self, plan: list[Step]) -> Buckets:
         """Draw the records of each step; a step without any is no bucket."""
         sets = Sets.of([step.values.tolist() for step in plan])
         amounts = np.array([step.amount for step in plan], np.int64)
-        order, offsets = near.draw(
-            *self._lists,
-            self.left,
-            sets.members,
-            sets.offsets,
-            amounts,
-            self.space.points,
-        )
+        order, offsets = nearest_free.draw_steps(self.pool, self.left, sets.members, sets.offsets, amounts)
         return Buckets(sets, Ragged(offsets, order))
 
 

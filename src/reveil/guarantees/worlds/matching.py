@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from reveil.core.arrays import BoolArray, CodeArray, IntArray, ranks_in_rows
+from reveil.core.arrays import CodeArray, IntArray, ranks_in_rows
 from reveil.core.kernels import widening
 from reveil.core.threads import each
 from reveil.guarantees.worlds.space import Space, curve_keys
@@ -43,9 +43,7 @@ class _Rows:
 
     space: Space
     kinds: CodeArray = field(repr=False)
-    lo: CodeArray = field(repr=False)
-    hi: CodeArray = field(repr=False)
-    null: BoolArray = field(repr=False)
+    boxes: widening.Boxes = field(repr=False)
     members: CodeArray = field(repr=False)
 
     @classmethod
@@ -53,8 +51,7 @@ class _Rows:
         space = Space.of(codes)
         members = np.empty((codes.n, worlds), np.int32)
         members[:, 0] = np.arange(codes.n)
-        lo, hi, null = widening.boxes(space.points, space.nulls)
-        return cls(space, kinds, lo, hi, null, members)
+        return cls(space, kinds, widening.boxes(space.points, space.attributes.nulls), members)
 
     def partners(self, kinds: CodeArray, done: int, p: int) -> CodeArray:
         """Match every row, with ``done`` members so far, with a person of its kind."""
@@ -80,15 +77,7 @@ class _Rows:
                 here = slice(starts[run], starts[run + 1])
                 own, others = rows[here], persons[here]
                 costs = widening.costs(
-                    self.space.points,
-                    self.lo,
-                    self.hi,
-                    self.null,
-                    self.members,
-                    done,
-                    own,
-                    others,
-                    *self.space.tables,
+                    self.space.points, self.boxes, self.members, done, own, others, self.space.attributes
                 )
                 found[own] = others[linear_sum_assignment(costs)[1]]
 
@@ -100,7 +89,7 @@ class _Rows:
     def widen(self, partners: CodeArray, done: int) -> None:
         """Let each box cover its partner."""
         self.members[:, done] = partners
-        widening.widen(self.space.points, partners, self.space.nulls, self.lo, self.hi, self.null)
+        widening.widen(self.space.points, partners, self.space.attributes.nulls, self.boxes)
 
 
 def matched(codes: Codes, kinds: CodeArray, p: int, rng: np.random.Generator) -> Matchings:
@@ -134,7 +123,7 @@ def better(codes: Codes, kinds: CodeArray, one: Matchings, other: Matchings) -> 
     lost = [
         np.bincount(
             of_row,
-            widening.widths_of(space.points, np.ascontiguousarray(rows.T), *space.tables),
+            widening.widths_of(space.points, np.ascontiguousarray(rows.T), space.attributes),
             minlength=int(kinds[0].max()) + 1,
         )
         for of_row, rows in zip(own, (one, other), strict=True)
