@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
+
 Part = range | npt.NDArray[np.int32]
 
 _STARS = re.compile(r"\*+")
