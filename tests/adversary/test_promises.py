@@ -173,11 +173,12 @@ def test_every_guarantee_declares_what_its_manifest_is_read_as():
     assert cases.keys() == set(registry.names("guarantees"))
     for kind, guarantees in cases.items():
         for own in guarantees:
-            stated = own.model.parameters() if kind in ("static", "refinement") else own.settings()
-            assert limits_of({"kind": kind, **stated}) == own.limits()
-            assert own.limits()
-            numbers = [limit.at_most for limit in own.limits() if limit.about != "link" and limit.over == "series"]
-            assert own.bound == min((n for n in numbers if n is not None), default=None)
+            promise = own.promise(SCHEMA, None)
+            limits = stated_limits(promise)
+            assert limits_of(promise.guarantee()) == limits
+            assert limits
+            numbers = [limit.at_most for limit in limits if limit.about != "link" and limit.over == "series"]
+            assert promise.bound == min((n for n in numbers if n is not None), default=None)
 
 
 def test_every_model_is_read_back_from_what_a_manifest_states():
