@@ -1,18 +1,22 @@
 """Releases of any tool are judged by what is promised: by their manifest or, where they have none, by the config."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.adversary.promises import limits_of, models_of, read_promises
+from reveil.adversary.promises import read_promises
+from reveil.core.json_values import frozen_object
 from reveil.guarantees.static.static import Static
 from reveil.models.any_group import AnyGroup
 from reveil.models.base import Model
 from reveil.models.limits import Limit
 from reveil.models.m_uniqueness import MUniqueness
+from reveil.releases.format_one import limits_of, models_of
+from reveil.releases.limits import limits_of as stated_limits
+from reveil.releases.promise import Promise
 from tests.cli.run import reveil
 
 SCHEMA = rv.Schema(person="pid", quasi="x", sensitive="s", types={"x": "number"})
@@ -135,7 +139,9 @@ def test_a_manifest_is_judged_by_itself_and_not_by_the_config(tmp_path):
     found = rv.audit(release, schema, truth=frame, guarantee=Static(k=30))
     assert found.held
     assert found.limits[0]["says"] == "every group has at least 4 records"
-    release.manifest["guarantee"]["kind"] = "elsewhere"
+    release = release.under(
+        replace(release.manifest, promise=Promise("elsewhere", "", settings=frozen_object({"k": 4})))
+    )
     assert not rv.audit(release, schema, truth=frame, guarantee=Static(k=30)).held
 
 
@@ -171,7 +177,7 @@ def test_every_guarantee_declares_what_its_manifest_is_read_as():
         "worlds": [rv.PossibleWorlds(3)],
     }
     assert cases.keys() == set(registry.names("guarantees"))
-    for kind, guarantees in cases.items():
+    for guarantees in cases.values():
         for own in guarantees:
             promise = own.promise(SCHEMA, None)
             limits = stated_limits(promise)
@@ -195,5 +201,5 @@ def test_every_model_is_read_back_from_what_a_manifest_states():
 def test_what_promises_nothing_has_no_limits():
     assert limits_of({"kind": "unknown"}) is None
     assert limits_of({"kind": "tau-safety", "m": 4, "strict": False}) == ()
-    assert read_promises([{"kind": "unknown"}], None).series == ()
+    assert read_promises([Promise("unknown", "")], None, SCHEMA).series == ()
     assert limits_of({"kind": "static", "k": "many", "t": [1]}) == ()

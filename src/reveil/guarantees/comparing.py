@@ -33,7 +33,8 @@ def other_promise() -> VerificationError:
 
 def as_chosen(guarantee: G, manifest: Manifest) -> G:
     """Return a guarantee with the settings that a release was left to choose, as its manifest promises them."""
-    left = [own.name for own in fields(guarantee) if getattr(guarantee, own.name) == AUTO]  # type: ignore[arg-type]
+    given = {own.name: getattr(guarantee, own.name) for own in fields(guarantee)}  # type: ignore[arg-type]
+    left = [key for key, value in given.items() if isinstance(value, str) and value == AUTO]
     chosen = {key: manifest.promise.settings.get(key) for key in left}
     if any(isinstance(value, bool) or not isinstance(value, int) or value < LEAST for value in chosen.values()):
         raise other_promise()

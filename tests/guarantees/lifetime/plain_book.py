@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.assembly import Prepared
 from reveil.guarantees.base import Memory
 from reveil.guarantees.comparing import check_promise
 from reveil.guarantees.signatures.sets import Sets
@@ -13,6 +14,9 @@ from reveil.tables.snapshot import Snapshot, canonical_text
 from reveil.verification import verify
 from tests.judged import Judged
 from tests.made import made
+
+if TYPE_CHECKING:
+    from reveil.guarantees.assembly import Prepared
 
 
 class PlainBook:

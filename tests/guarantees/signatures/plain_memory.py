@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.assembly import Prepared
 from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
 from reveil.tables.snapshot import Snapshot, canonical_text
 from tests.made import made
+
+if TYPE_CHECKING:
+    from reveil.guarantees.assembly import Prepared
 
 
 class NoLedgers:
