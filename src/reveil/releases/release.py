@@ -30,10 +30,10 @@ from reveil.releases.files import (
     write_table,
 )
 from reveil.releases.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.tables.formats import check_path, ending_of, find_format
+from reveil.tables.formats.base import FAILURES
 from reveil.tables.notation import Form, from_text, quoted, to_text
 from reveil.tables.snapshot import to_native
-from reveil.tables.snapshot.csv_file import check_path
-from reveil.tables.snapshot.parquet_file import FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,12 +121,12 @@ class Release:
 
     @cached_property
     def text(self) -> pl.DataFrame:
-        """The published table as it stands in a CSV file."""
+        """The published table as it stands in a file that is text, such as a CSV file."""
         return self._rows(lambda cells: cells.text, lambda values: to_text(values, Form.VALUE))
 
     @property
     def typed(self) -> pl.DataFrame:
-        """The published table as it stands in a Parquet file: intervals as ``lo, hi, null``, sets as lists."""
+        """The published table as it stands in a file with types: intervals as ``lo, hi, null``, sets as lists."""
         return self._rows(lambda cells: cells.distinct, typed_values)
 
     def _rows(self, cells: Callable[[Cells], pl.Series], values: Callable[[pl.Series], pl.Series]) -> pl.DataFrame:
@@ -191,10 +191,10 @@ class Release:
         leftover = [] if self.batch is not None else _second_table(target)
         with draft_folder(target) as folder:
             draft = folder / target.name
-            write_table(self.text if target.suffix.lower() == ".csv" else self.typed, draft)
+            text_only = find_format(target).text_only
+            write_table(self.text if text_only else self.typed, draft)
             if self.batch is not None:
-                csv = target.suffix.lower() == ".csv"
-                write_table(_batch_text(self.batch) if csv else _batch_typed(self.batch), batch_path(draft))
+                write_table(_batch_text(self.batch) if text_only else _batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
             self.manifest["digest"] = digest_of(*tables)
             self.manifest["digests"] = {**_still_true(target, self.manifest), _format(target): self.manifest["digest"]}
@@ -291,8 +291,8 @@ def _still_true(target: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _format(path: Path) -> str:
-    """Return the format of a file by its ending: ``csv`` or ``parquet``."""
-    return path.suffix.lower().removeprefix(".")
+    """Return how a manifest names the format of a file: by its ending."""
+    return ending_of(path).removeprefix(".")
 
 
 def compact(text: pl.Series) -> pl.Series:

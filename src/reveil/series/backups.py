@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reveil.core.errors import FileError, RefusedError, ReveilError
-from reveil.releases.files import SUFFIXES, tables_of
+from reveil.releases.files import tables_of
 from reveil.releases.manifest import MANIFEST, digest_of, manifest_at, manifest_path
 from reveil.releases.release import Release
 from reveil.series.walking import Walk
+from reveil.tables.formats import ending_of, endings
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def is_table_of(table: Path, row: ReleaseRow) -> bool:
     """Return whether the bytes of a table are those of a release, or say the same in another format."""
     own = _own(row)
     known: dict[str, str] = own.get("digests") or {}
-    suffix = table.suffix.removeprefix(".").lower()
+    suffix = ending_of(table).removeprefix(".")
     tables = tables_of(table, own)
     if not known or not all(part.is_file() for part in tables):
         return not known
@@ -188,10 +189,10 @@ def _wrong_tables(path: Path, manifest: dict[str, Any], own: dict[str, Any]) -> 
     """Compare the tables beside a manifest with what the vault knows: a changed manifest may fit a changed table."""
     stem = path.name.removesuffix(MANIFEST)
     known: dict[str, str] = own.get("digests") or {}
-    places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in SUFFIXES}
+    places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in endings()}
     listed = manifest.get("digests")
     there = [suffix for suffix, table in places.items() if table.exists() or suffix in (listed or {})]
-    found = [] if there else [f"there is no {stem}.csv and no {stem}.parquet"]
+    found = [] if there else ["there is " + " and ".join(f"no {table.name}" for table in places.values())]
     for suffix in there:
         tables = tables_of(places[suffix], own)
         if not all(table.is_file() for table in tables):
@@ -207,6 +208,8 @@ def _converted(table: Path, known: Mapping[str, str]) -> bool:
         release = Release.read(table)
         with tempfile.TemporaryDirectory() as folder:
             for suffix, digest in known.items():
+                if f".{suffix}" not in endings():
+                    continue
                 release.write(Path(folder) / f"release.{suffix}")
                 if release.manifest["digest"] == digest:
                     return True
