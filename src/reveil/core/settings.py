@@ -117,9 +117,7 @@ def _fitted(key: str, value: Any, kinds: tuple[Any, ...] | None, section: Sectio
     choices = _choices(kinds)
     given = "" if choices and isinstance(value, str) else f", not {kind_of(value)}"
     hint = f'Write {key} = "{choices[0]}", say.' if choices else _hint(kinds).format(key=key)
-    raise section.error(
-        f"{section.owner}: {key} must be {_in_words(kinds)}{given}", f"{hint} It stands under {section.place}."
-    )
+    raise section.error(f"{section.owner}: {key} must be {_in_words(kinds)}{given}", f"{hint} See {section.place}.")
 
 
 def _fits(value: object, kind: Any) -> bool:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from reveil.core.errors import FileError
 from reveil.releases.manifest import MANIFEST, manifest_at, manifest_path
 from reveil.tables.formats import endings, find_format, format_of, in_words
@@ -22,8 +24,6 @@ from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import polars as pl
 
 DRAFT = ".reveil-draft-"
 VAULT_FILE = "vault.duckdb"  # a folder with this is a vault
@@ -175,8 +175,10 @@ def read_table(path: Path) -> pl.DataFrame:
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write one table, as its format does."""
+    form = find_format(path)
     try:
-        find_format(path).write(table, path)
+        # Beside cells in notation, numbers of groups and levels are there.
+        form.write(table.cast(pl.String) if form.text_only else table, path)
     except FAILURES:
         # polars says "no space left" in several ways, and what it says may quote cells.
         raise OSError(f"cannot write {path.name}") from None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from reveil.tables.formats.base import Format
 
-SECRET = "vulvodynia"  # a cell that no message may show
-TEXTS = [SECRET, None, "[21, 23]", "{a, b}", 'say "x", y;\tz', "two\nlines", "\u00e9 \U0001f600", "0071"]
+HIDDEN = "vulvodynia"  # a cell that no message may show
+TEXTS = [HIDDEN, None, "[21, 23]", "{a, b}", 'say "x", y;\tz', "two\nlines", "\u00e9 \U0001f600", "0071"]
 NAMES = ["age", "z i p", 'a "b", c', "=1+1", "@x", '"quoted"', "\u00e9", "{lo}"]
 
 
@@ -69,7 +69,7 @@ def _check_round_trip(form: Format, path: Path, table: pl.DataFrame) -> None:
     assert path.read_bytes() == first, "the bytes depend on the cells alone"
 
 
-class _RefusedName(DataError):
+class _RefusedNamesError(DataError):
     """What a check of names raised."""
 
 
@@ -84,13 +84,13 @@ def _check_names(form: Format, path: Path, table: pl.DataFrame) -> None:
         told.append(list(names))
 
     def refuse(names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:  # noqa: ARG001
-        raise _RefusedName("refused")
+        raise _RefusedNamesError("refused")
 
     form.read(path, check_names=note)
     assert told == [plain.columns], "the names of all columns are checked, once"
     try:
         form.read(path, check_names=refuse)
-    except _RefusedName:
+    except _RefusedNamesError:
         pass
     else:
         raise AssertionError("a table whose names are refused is not read")
@@ -109,10 +109,12 @@ def _check_damage(form: Format, path: Path, table: pl.DataFrame) -> None:
     for data in damaged:
         path.write_bytes(data)
         form.names(path)
+        said = ""
         try:
             form.read(path)
         except InputError as error:
-            assert SECRET not in str(error), "messages show no cell"
+            said = str(error)
+        assert HIDDEN not in said, "messages show no cell"
     path.unlink()
     assert form.names(path) == [], "where there is no file there are no names"
     with suppress(InputError):
