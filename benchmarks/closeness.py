@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, floor, quasi_of, show
+from reveil.releases.manifest import manifest_bytes
 
 ROWS = 1_000_000
 FRAGMENTED = 100_000
@@ -26,7 +29,7 @@ def stack_deal() -> bool:
     schema = rv.Schema(quasi=quasi_of(frame), sensitive="disease")
     local, source = (deal(small, method) for method in (rv.StackDeal(), rv.StackDeal(deal="source")))  # compiled
     saved = rv.measure(small, local, schema)["gcp"] / rv.measure(small, source, schema)["gcp"]
-    t = [release.manifest["achieved"]["t"]["disease"] for release in (local, source)]
+    t = [json.loads(manifest_bytes(release.manifest))["achieved"]["t"]["disease"] for release in (local, source)]
     good = show("1,000,000 x 4, k = 10, local", best_of(lambda: deal(frame, rv.StackDeal()).table) / one, 12)
     good &= show(
         "the same, dealt as the source does", best_of(lambda: deal(frame, rv.StackDeal(deal="source")).table) / one, 12

@@ -101,7 +101,7 @@ def measured(frame: pl.DataFrame, schema: rv.Schema, model: Model, method: Any) 
     taken = time.process_time() - started
     found: Any = rv.measure(frame, release, schema)
     loss = max(found["privacy_loss"].values())
-    return {"loss": loss, "gcp": found["gcp"], "groups": release.manifest["groups"], "seconds": round(taken, 2)}
+    return {"loss": loss, "gcp": found["gcp"], "groups": release.manifest.groups, "seconds": round(taken, 2)}
 
 
 def cloud(frame: pl.DataFrame, schema: rv.Schema, k: int) -> dict[str, float]:
@@ -151,7 +151,7 @@ def chart(name: str, results: Results) -> str:
         x_label="t",
         y_label="certainty penalty",
     )
-    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)  # a file of its own needs it
+    return charts.svg(drawn, file=True)
 
 
 def run(*, fast: bool = False) -> bool:

@@ -77,7 +77,7 @@ def compare(persons: int, number: int, strategy: Strategy) -> tuple[list[float],
     plain = rv.anonymize(snapshots[-1], schema, rv.FrequencyDiversity(L), seed=0)
     for name, release in (("global", published[-1]), (f"frequency {L}-diversity", plain)):
         error = rv.measure(snapshots[-1], release, schema, queries=QUERIES)["query_error"]
-        average = release.manifest["rows"] / release.manifest["groups"]
+        average = release.manifest.rows / release.manifest.groups
         print(f"    {name:<22} average group {average:5.2f}, query error {error['mean']:.4f} ({error['median']:.4f})")
     audit = rv.audit(published, schema, truth=snapshots, attacks=["serial"])
     print(f"    {audit.sentence}")

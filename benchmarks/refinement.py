@@ -109,17 +109,17 @@ def curve(
                 release = series.publish_to(Path(folder) / f"{number}.csv", frame).release
                 taken = time.perf_counter() - started
             manifest, found = release.manifest, rv.measure(frame, release, schema)
-            fakes = manifest["counterfeits"]["total"]
+            fakes = manifest.counterfeits.total
             line = {
                 "release": number,
                 "seconds": taken,
                 "step": clock.spent,
                 "fem": found["fem"],
                 "vem": found["vem"],
-                "published": (manifest["rows"] - manifest["dirty"] - fakes) / frame.height,
-                "withheld": manifest["withheld"] / frame.height,
-                "dirty": manifest["dirty"] / manifest["rows"],
-                "counterfeits": fakes / manifest["rows"],
+                "published": (manifest.rows - manifest.dirty - fakes) / frame.height,
+                "withheld": manifest.withheld / frame.height,
+                "dirty": manifest.dirty / manifest.rows,
+                "counterfeits": fakes / manifest.rows,
             }
             if show_all:
                 print(

@@ -122,7 +122,7 @@ def times(sizes: Sizes) -> list[Line]:
 def measured(frame: pl.DataFrame, release: rv.Release) -> Line:
     """Return what a release loses: certainty penalty, discernibility, divergence."""
     found: Any = rv.measure(frame, release, schema_of(frame))
-    return {"cp": found["gcp"], "dcp": found["dcp"], "kl": found["kl"], "groups": release.manifest["groups"]}
+    return {"cp": found["gcp"], "dcp": found["dcp"], "kl": found["kl"], "groups": release.manifest.groups}
 
 
 def published(frame: pl.DataFrame, method: Any, ks: tuple[int, ...]) -> dict[int, rv.Release]:

@@ -103,7 +103,7 @@ def publish(own: Data, setting: Setting, queries: int, unit: float) -> list[Line
                     "median": error["median"],
                     "average": float(sizes.mean()),
                     "largest": float(sizes.max()),
-                    "resting": (release.manifest["withheld"] or 0) / frame.height,
+                    "resting": (release.manifest.withheld or 0) / frame.height,
                     "floors": taken / unit,
                 }
             )

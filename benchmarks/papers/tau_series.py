@@ -178,9 +178,9 @@ def publish(table: pl.DataFrame, sizes: Sizes, course: Course, method: str, m: i
             taken = time.perf_counter() - started
             floor = best_of(partial(frame.sort, quasi), 3)
             line: Line = {"release": number, "floors": taken / floor, "seconds": taken, "records": frame.height}
-            line["counterfeits"] = release.manifest["counterfeits"]["total"]
+            line["counterfeits"] = release.manifest.counterfeits.total
             line["fewest"] = series.history()[-1]["fewest_counterfeits"]
-            line["withheld"] = release.manifest["withheld"] or 0
+            line["withheld"] = release.manifest.withheld or 0
             line |= seen.see(series, number, frame, release, m)
             if number in measured:
                 line |= measures(frame, release, schema, sizes, selective=number == sizes.course.releases)

@@ -32,7 +32,7 @@ def publish(job: Job) -> dict[str, Any]:
     method = registry.find("groupers", job.method)()
     release = rv.anonymize(job.table, schema(job), model, method, suppress=job.suppress, seed=SEED)
     release.write(job.out)
-    return {"rows": release.manifest["rows"]}
+    return {"rows": release.manifest.rows}
 
 
 def check(job: Job) -> dict[str, Any]:

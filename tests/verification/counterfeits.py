@@ -14,7 +14,8 @@ from reveil.models.encoding import encode
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.statistics import Partition
 from reveil.releases.manifest import make_manifest
-from reveil.releases.release import COUNT, GROUP, Release, dtype_name
+from reveil.releases.release import Release, dtype_name
+from reveil.releases.table import COUNT, GROUP
 from reveil.tables.snapshot import Snapshot, read_snapshot
 from reveil.testing.strategies import GRADES, REGIONS, Table, tables
 

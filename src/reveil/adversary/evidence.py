@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,13 +17,14 @@ from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
-from reveil.adversary.promises import Promises, against, read_promises
+from reveil.adversary.promises import Promises, read_promises
 from reveil.adversary.spellings import in_one_spelling
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
 from reveil.models.statistics import Histogram
 from reveil.releases.foreign import read_release
 from reveil.releases.groups import Groups, groups_of
+from reveil.releases.limits import against
 from reveil.releases.release import places_in
 from reveil.tables.alike import folded
 from reveil.tables.notation import SUPPRESSED_VALUE
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from reveil.adversary.promises import Promising
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
     from reveil.models.limits import Limit
+    from reveil.releases.promise import Promise
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
 
@@ -50,10 +52,10 @@ class View:
     """One release as the adversary sees it.
 
     ``number`` is its place in the series, from 0. Groups are numbered from 0: group g has ``sizes[g]`` rows, of which
-    ``fakes[g]`` are counterfeits, and ``counts[indptr[g]:indptr[g+1]]`` rows of the values
-    ``codes[indptr[g]:indptr[g+1]]``. ``present`` are the persons known to be in the table (with known="nothing": who
-    could be); the i-th of them may be in the groups ``cand_groups[cand_indptr[i]:cand_indptr[i+1]]``. Nobody listed:
-    the person was not published, or fits more groups than are kept (``crowded``). ``fits`` is how many of those
+    ``fakes[g]`` are counterfeits, and the values ``values[g]``, ascending codes; ``counts``, beside ``values.items``,
+    is how many rows of the group have each. ``present`` are the persons known to be in the table (with
+    known="nothing": who could be); the i-th of them may be in the groups ``candidates[i]``. Nobody listed: the person
+    was not published, or fits more groups than are kept (``crowded``). ``fits`` is how many of those
     present may be in each group. ``truth`` is the value code of each, -1 where it is not known.
 
     ``row_groups`` and ``row_codes`` are those of the published rows; a release in two tables has no value in a row.
@@ -65,20 +67,17 @@ class View:
     release: Release = field(repr=False)
     sizes: IntArray
     fakes: IntArray
-    indptr: IntArray
-    codes: CodeArray = field(repr=False)
+    values: Ragged[np.int32] = field(repr=False)
     counts: IntArray = field(repr=False)
     present: CodeArray = field(repr=False)
-    cand_indptr: IntArray = field(repr=False)
-    cand_groups: CodeArray = field(repr=False)
+    candidates: Ragged[np.int32] = field(repr=False)
     fits: IntArray = field(repr=False)
     crowded: BoolArray = field(repr=False)
     truth: CodeArray | None = field(repr=False)
     row_groups: CodeArray = field(repr=False)
     row_codes: CodeArray | None = field(repr=False)
     row_ids: pl.Series | None
-    kind: str
-    parameters: dict[str, Any]
+    promise: Promise
     all_published: bool
     limits: tuple[Limit, ...] = ()  # what is promised of this release by itself
     told: pl.Series | None = field(default=None, repr=False)  # the sensitive column of its snapshot
@@ -90,6 +89,11 @@ class View:
         return len(self.sizes)
 
     @property
+    def codes(self) -> CodeArray:
+        """The value of each count."""
+        return self.values.items
+
+    @property
     def real(self) -> IntArray:
         """Rows per group that are records."""
         real: IntArray = self.sizes - self.fakes
@@ -97,20 +101,20 @@ class View:
 
     def histogram(self, domain: int) -> Histogram:
         """Return the values of the groups as statistics."""
-        return Histogram(self.indptr, self.codes, self.counts, domain)
+        return Histogram(self.values, self.counts, domain)
 
     @cached_property
     def veiled(self) -> BoolArray:
         """Groups with a suppressed value, which may be any."""
-        told = np.bincount(np.repeat(np.arange(self.n_groups), np.diff(self.indptr)), self.counts, self.n_groups)
+        told = np.bincount(self.values.owners(), self.counts, self.n_groups)
         return np.asarray((told < self.sizes) & (told.sum() > 0), np.bool_)
 
     @cached_property
     def only(self) -> CodeArray:
         """The one group in which each person may be, -1 where there are several or none."""
-        single = np.diff(self.cand_indptr) == 1
+        single = self.candidates.lengths == 1
         only = np.full(len(self.present), -1, np.int32)
-        only[single] = self.cand_groups[self.cand_indptr[:-1][single]]
+        only[single] = self.candidates.items[self.candidates.starts[single]]
         return only
 
     @cached_property
@@ -219,7 +223,7 @@ def gather(
     told = [None if own is None else canonical_text(own[column]) for own in people.values]
     values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
-    promises = read_promises([release.manifest["guarantee"] for release in read], guarantee)
+    promises = read_promises([release.manifest.promise for release in read], guarantee)
     if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
         promises = Promises((), tuple(() for _ in read))
     tables = people.present(known)
@@ -271,7 +275,7 @@ def _own_values(people: People, number: int, release: Release, schema: Schema) -
 
 def _nowhere(view: View) -> str | None:
     """Say how many people fit no row of a table that another tool made."""
-    many = int(((np.diff(view.cand_indptr) == 0) & ~view.crowded).sum())
+    many = int(((view.candidates.lengths == 0) & ~view.crowded).sum())
     if not many:
         return None
     return (
@@ -284,7 +288,7 @@ def _check_order(releases: Sequence[Release]) -> None:
     """Refuse releases of one series that are not in the order in which they were published."""
     numbers: dict[str, int] = {}
     for release in releases:
-        series, number = release.manifest.get("series_id"), release.manifest.get("release")
+        series, number = release.manifest.series_id, release.manifest.release
         if not isinstance(series, str) or not isinstance(number, int):
             continue
         if number < numbers.get(series, 0):
@@ -328,7 +332,7 @@ def _known(
             return "ids"
         if not people.attendance:
             return "nothing"
-        meant = {against(release.manifest["guarantee"]) for release in releases}
+        meant = {against(release.manifest.promise) for release in releases}
         meant.add(getattr(guarantee, "against", None) if getattr(guarantee, "remembers", False) else None)
         if "nothing" in meant:
             return "nothing"
@@ -360,7 +364,7 @@ def _placements(placements: Sequence[object] | None, releases: Sequence[Release]
     pairs = zip(placements, releases, strict=True)
     found: list[pl.Series] = [read_placements(own, len(release.classes)) for own, release in pairs]
     for number, (own, release) in enumerate(zip(found, releases, strict=True), start=1):
-        listed, real = len(own) - own.null_count(), len(own) - int(release.manifest["counterfeits"]["total"])
+        listed, real = len(own) - own.null_count(), len(own) - release.manifest.counterfeits.total
         if listed < real:
             # A record that is not listed would pass for one that is not there.
             raise DataError(
@@ -409,9 +413,9 @@ def _view(
     own = people.present(known)[number]
     found = find_candidates(release, groups, own.attributes, len(own.ids))
     everybody, strangers, counted = _attendance(release, groups, len(own.ids), known)
-    nowhere = int(((np.diff(found.indptr) == 0) & ~found.crowded).sum())
+    nowhere = int(((found.groups.lengths == 0) & ~found.crowded).sum())
     if everybody and nowhere:
-        if release.manifest["guarantee"].get("kind", "unknown") != "unknown":
+        if release.manifest.promise.is_known:
             raise DataError(
                 f"{nowhere:,} persons fit no group of release {number + 1}",
                 hint="Is this the snapshot that it was made of? Name releases and snapshots in the same order.",
@@ -426,11 +430,9 @@ def _view(
         release,
         groups.rows,
         groups.fakes,
-        histogram.indptr,
-        histogram.codes,
+        histogram.values,
         histogram.counts,
         places_in(own.ids, persons),
-        found.indptr,
         found.groups,
         found.fits,
         found.crowded,
@@ -438,8 +440,7 @@ def _view(
         groups.index,
         codes if release.batch is None and len(codes) else None,
         row_ids,
-        str(release.manifest["guarantee"].get("kind", "unknown")),
-        dict(release.manifest["guarantee"]),
+        release.manifest.promise,
         everybody,
         told=None if (own_values := people.values[number]) is None else own_values[column],
         value_codes=codes,
@@ -453,8 +454,8 @@ def _attendance(release: Release, groups: Groups, persons: int, known: str) -> t
     are rows unless the manifest says that nobody was left out.
     """
     manifest, total = release.manifest, int(groups.real.sum())
-    loose = int(manifest["counterfeits"]["total"]) - int(groups.fakes.sum()) + int(manifest["dirty"])
-    nobody_left_out = manifest["suppressed"] == 0 and manifest["withheld"] == 0
+    loose = manifest.counterfeits.total - int(groups.fakes.sum()) + manifest.dirty
+    nobody_left_out = manifest.suppressed == 0 and manifest.withheld == 0
     counted = known != "nothing" and not loose
     everybody = counted and (persons == total or (persons < total and nobody_left_out))
     strangers = total - persons if everybody else 0 if persons >= total else total

@@ -409,7 +409,7 @@ def _releases(evidence: Evidence, best: _Best) -> list[dict[str, Any]]:
             "release": view.number + 1,
             "rows": int(view.sizes.sum()),
             "groups": view.n_groups,
-            "guarantee": view.kind,
+            "guarantee": view.promise.kind,
             "persons": len(view.present),
             "needed_by": int((_has_bit(evidence, best.mask, view.number) & (best.proven > LIMITS[0])).sum()),
         }

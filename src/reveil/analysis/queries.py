@@ -36,7 +36,7 @@ from reveil.releases.nesting import Nesting, nesting_of, wide_type
 from reveil.releases.release import Release, classes_of, dtype_named
 from reveil.releases.respelling import folded_values, folds
 from reveil.tables.expressions.binding import Bound, Field, Missing, bind, described
-from reveil.tables.expressions.blocks import Pieces, block_outcomes, children_of
+from reveil.tables.expressions.blocks import Pieces, block_outcomes, pieces_of
 from reveil.tables.expressions.diagram import FALSE, TRUE, Diagram, Part, evaluated, every, joined, some
 from reveil.tables.expressions.lines import Line
 from reveil.tables.expressions.regions import FloatArray, IndexArray, Regions
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 PublishedColumn = Line | Words | Labels
 Outcomes = tuple[FloatArray, "BoolArray", "BoolArray"]
 MOST_COMBINATIONS = 200_000  # of regions of different columns
-_NOT_PUBLISHED = ("suppressed", "withheld")
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class Counter:
 
     def __init__(self, release: Release, schema: Schema | None = None) -> None:
         self.release, self.schema = release, schema
-        self._described = {column["name"]: column for column in release.manifest["columns"]}
+        self._described = {column.name: column for column in release.manifest.columns}
         self._columns: dict[str, PublishedColumn] = {}
         self._points: dict[str, tuple[pl.Series, IndexArray]] = {}
         self._units: dict[tuple[str, ...], Units] = {}
@@ -121,13 +120,13 @@ class Counter:
         unplaced = self.mixed.elsewhere
         lower, possible = max(certain - unplaced, 0), min(possible, max(real - unplaced, 0))
         estimate = min(max(estimate * (1 - unplaced / max(real, 1)), lower), possible)
-        missing = [manifest[key] for key in _NOT_PUBLISHED]
-        upper = None if None in missing else possible + sum(missing)
+        suppressed = manifest.suppressed
+        upper = None if suppressed is None else possible + suppressed + manifest.withheld
         return Count(estimate, lower, upper)
 
     def _refuse_suppressed(self, expression: Expression) -> None:
         """Refuse to count by a column in which values were suppressed: they may be any."""
-        if self.release.manifest["guarantee"].get("when_exhausted") != "suppress":
+        if self.release.manifest.promise.settings.get("when_exhausted") != "suppress":
             return
         values = self.release.values
         for name in expression.columns():
@@ -147,7 +146,7 @@ class Counter:
         rows_of = number[groups.index].astype(np.intp)
         rows = np.bincount(rows_of, minlength=int(faked.sum()) + 1).astype(np.float64)
         fakes = np.concatenate([[0], groups.fakes[faked]])
-        elsewhere = max(self.release.manifest["counterfeits"]["total"] - int(fakes.sum()), 0)
+        elsewhere = max(self.release.manifest.counterfeits.total - int(fakes.sum()), 0)
         return Mixed(rows_of, rows, rows - fakes, elsewhere)
 
     def _apart(self, error: ExpressionError) -> ExpressionError:
@@ -214,8 +213,8 @@ class Counter:
         self, nesting: Nesting, units: Units, diagram: Diagram, columns: dict[str, Regions], outcomes: Outcomes
     ) -> None:
         """Replace what was found for boxes by what holds of their blocks, where boxes lie inside them."""
-        indptr, inner = nesting.children
-        unsure = (np.diff(indptr)[units.owner] > 0) & outcomes[2] & ~outcomes[1]
+        children = nesting.children
+        unsure = (children.lengths[units.owner] > 0) & outcomes[2] & ~outcomes[1]
         for name in columns:
             words = self._column(name)
             if isinstance(words, Words) and words.open_cells is not None:
@@ -224,7 +223,7 @@ class Counter:
         if not len(open_):
             return
         owners = units.owner[open_]
-        starts, place, box = children_of(owners, indptr, inner)
+        starts, place, box = pieces_of(owners, children)
         around = owners[place]
         counts, shares = [], []
         for name, regions in columns.items():
@@ -287,13 +286,13 @@ class Counter:
 
     def _field(self, name: str) -> Field:
         column = self._described[name]
-        field, form = described(name, dtype_named(column["type"]), self.schema), Form(column["form"])
+        field, form = described(name, dtype_named(column.type), self.schema), Form(column.form)
         if form is Form.INTERVAL:
             return Field(name, field.dtype)
         if form is Form.LABEL and field.taxonomy is None:
             labels, _ = split_label(self.release.cells[name].distinct)
             return Field(name, field.dtype, labels=frozenset(labels.drop_nulls()))
-        if form is Form.SET and "hierarchy" in column and field.taxonomy is None:
+        if form is Form.SET and column.hierarchy is not None and field.taxonomy is None:
             # Nested boxes list leaves; what other labels stand for, only the hierarchy says.
             members = self.release.cells[name].distinct.explode().drop_nulls()
             return Field(name, field.dtype, labels=frozenset(members.to_list()))
@@ -310,7 +309,7 @@ class Counter:
 
     def _column(self, name: str) -> PublishedColumn:
         if name not in self._columns:
-            self._columns[name] = self._made(name, Form(self._described[name]["form"]), self.fields[name])
+            self._columns[name] = self._made(name, Form(self._described[name].form), self.fields[name])
         return self._columns[name]
 
     def _made(self, name: str, form: Form, field: Field) -> PublishedColumn:
@@ -318,7 +317,7 @@ class Counter:
             values, _ = self._point_values(name)
             if not field.in_words:
                 return Line(values, values, values.is_null().to_numpy())
-            suppressed = self._described[name]["role"] == Role.SENSITIVE.value
+            suppressed = self._described[name].role == Role.SENSITIVE.value
             texts = canonical_text(values)
             return points_of(folded_values(texts) if field.folds else texts, suppressed=suppressed)
         cells = self.release.cells[name].distinct

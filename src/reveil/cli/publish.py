@@ -74,12 +74,12 @@ def command(
         what = "nothing would be published" if dry_run else f"{out} is the same file again"
         console.say(f"already release {manifest['release']}: {what} (--again publishes it anew)")
         return
-    levels = ", ".join(f"{key} = {value}" for key, value in manifest["achieved"].items())
+    levels = ", ".join(f"{key} = {value}" for key, value in manifest.achieved.items())
     reached = f"; reached {levels}" if levels else ""
     done = "would publish" if dry_run else "published" if published.how == "published" else "finished"
-    left_out = {"suppressed": manifest["suppressed"], "withheld": manifest["withheld"]}
-    left_out |= {"dirty": manifest["dirty"], "counterfeits": manifest["counterfeits"]["total"]}
-    sample = manifest["suppressed"] is None  # the number left out is kept secret, and so it is here
+    left_out = {"suppressed": manifest.suppressed, "withheld": manifest.withheld}
+    left_out |= {"dirty": manifest.dirty, "counterfeits": manifest.counterfeits.total}
+    sample = manifest.suppressed is None  # the number left out is kept secret, and so it is here
     shown = {what: count for what, count in left_out.items() if count or (what == "suppressed" and not sample)}
     more = "".join(f", {count:,} {what}" for what, count in shown.items())
     whole = "none is altered" if sample else "none is lost or altered"

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from reveil.core.errors import ConfigError, VerificationError
+from reveil.core.json_values import thawed
 from reveil.grouping.recoders.boxes import FORMS
-from reveil.releases.release import COUNT, GROUP, LEVEL, compact, dtype_name
+from reveil.releases.manifest import SECOND, Counterfeits, PublishedColumn
+from reveil.releases.release import compact, dtype_name
+from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.notation import Form
 from reveil.tables.schema import FOLDED, Role
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reveil.core.arrays import CodeArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Memory
     from reveil.models.encoding import Codes
+    from reveil.releases.promise import Promise
     from reveil.tables.schema import Column, Schema
     from reveil.tables.snapshot import Snapshot
 
@@ -74,6 +81,26 @@ def other_promise() -> VerificationError:
     )
 
 
+def check_same_promise(told: Promise, own: Promise, settings: Iterable[str]) -> None:
+    """Refuse a promise that says something else than the own one: in words, in these settings, or in its limits.
+
+    A manifest of the first format states no limits. What is not covered may be more: what adopted releases told.
+    """
+    same = (told.kind, told.grade, told.claim) == (own.kind, own.grade, own.claim)
+    if not same or any(thawed(told.settings.get(key)) != thawed(own.settings[key]) for key in settings):
+        raise other_promise()
+    check_same_limits(told, own)
+
+
+def check_same_limits(told: Promise, own: Promise) -> None:
+    """Refuse a promise with other limits than the own one, where it states any."""
+    if told.limits is None:
+        return
+    facts = [(one.bound, one.about, one.against, one.signatures, one.limits) for one in (told, own)]
+    if facts[0] != facts[1] or not set(own.not_covered) <= set(told.not_covered):
+        raise other_promise()
+
+
 def check_names(schema: Schema, *, two_tables: bool, nested: bool = False) -> None:
     """Refuse columns whose names a release with groups, or with nested boxes, has for itself."""
     own = (LEVEL,) if nested else (GROUP, COUNT) if two_tables else (GROUP,)
@@ -88,6 +115,13 @@ def published_names(snapshot: Snapshot, *, two_tables: bool) -> tuple[str, ...]:
     return tuple(name for name in snapshot.frame.columns if snapshot.schema[name].role in roles)
 
 
+def counted_counterfeits(numbers: CodeArray) -> Counterfeits:
+    """Count counterfeits, in all and per group, by the published number of the group of each."""
+    groups, counts = np.unique(numbers, return_counts=True)
+    per_group = {str(number): int(count) for number, count in zip(groups, counts, strict=True)}
+    return Counterfeits(int(counts.sum()), per_group)
+
+
 def second_table(groups: CodeArray, values: pl.DataFrame) -> pl.DataFrame:
     """Return the sensitive values of each group with their counts, in an order that says nothing of the rows."""
     told = values.insert_column(0, pl.Series(GROUP, groups))
@@ -97,25 +131,28 @@ def second_table(groups: CodeArray, values: pl.DataFrame) -> pl.DataFrame:
 
 def describe_columns(
     snapshot: Snapshot, codes: Codes, *, two_tables: bool, groups: bool, nested: bool = False
-) -> list[dict[str, str]]:
+) -> list[PublishedColumn]:
     """Describe the published columns, table by table; ``nested`` boxes have sets where others have labels."""
     schema, frame = snapshot.schema, snapshot.frame
     kinds = {attribute.name: attribute.kind for attribute in codes.quasi}
-    first, second = [], []
+    first: list[PublishedColumn] = []
+    second: list[PublishedColumn] = []
     for name in frame.columns:
         role = schema[name].role
         if role in (Role.PERSON, Role.IDENTIFIER):
             continue
         form = FORMS[kinds[name]] if name in kinds else Form.VALUE
-        column = {"name": name, "role": role.value, "form": form.value, "type": dtype_name(frame.schema[name])}
-        if schema[name].folds and frame.schema[name] == pl.String:
-            column["compare"] = FOLDED
-        if nested and form is Form.LABEL:
-            column |= {"form": Form.SET.value, "hierarchy": "leaves"}
-        if two_tables and role is Role.SENSITIVE:
-            second.append({**column, "table": "sensitive"})
-        else:
-            first.append(column)
+        leaves = nested and form is Form.LABEL
+        column = PublishedColumn(
+            name,
+            role.value,
+            (Form.SET if leaves else form).value,
+            dtype_name(frame.schema[name]),
+            compare=FOLDED if schema[name].folds and frame.schema[name] == pl.String else None,
+            hierarchy="leaves" if leaves else None,
+            table=SECOND if two_tables and role is Role.SENSITIVE else None,
+        )
+        (first if column.table is None else second).append(column)
     beside = [*([GROUP] if groups else []), *([LEVEL] if nested else [])]
-    own = [{"name": name, "role": name, "form": Form.VALUE.value, "type": "Int32"} for name in beside]
+    own = [PublishedColumn(name, name, Form.VALUE.value, "Int32") for name in beside]
     return [*first, *own, *second]

@@ -12,22 +12,29 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from reveil.core.errors import ConfigError
+from reveil.core.json_values import frozen_object
 from reveil.core.settings import Section, build
 from reveil.models.limits import Limit, at_most
+from reveil.releases.limits import stated
+from reveil.releases.promise import Promise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
     import polars as pl
 
     from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
+    from reveil.guarantees.explained import Explained
     from reveil.guarantees.signatures.sets import Sets
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
+    from reveil.releases.manifest import Manifest
     from reveil.releases.membership import Membership
+    from reveil.releases.promise import Against, Signatures
     from reveil.releases.release import Release
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
@@ -123,7 +130,8 @@ class Guarantee(ABC):
     kind: ClassVar[str]
     whole_table: ClassVar[bool] = False  # whether columns that are not published now matter, and are remembered
     any_columns: ClassVar[bool] = False  # whether a release may leave out the sensitive column
-    against: ClassVar[str] = "presence"  # what the adversary knows of people whom the bound is meant for
+    against: ClassVar[Against] = "presence"  # what the adversary knows of people whom the bound is meant for
+    explained: ClassVar[Explained]  # what is bounded, and what it means, in words for everybody
     paths: ClassVar[tuple[str, ...]] = ()  # settings that are paths, which a config means relative to itself
     remembers: ClassVar[bool] = False  # whether a release depends on those before it, and needs a vault and persons
 
@@ -140,15 +148,39 @@ class Guarantee(ABC):
     def model_for(self, schema: Schema) -> Model:
         """Return the model that every group of every release of this guarantee satisfies."""
 
-    def for_release(self, manifest: Mapping[str, Any]) -> Guarantee:  # noqa: ARG002
+    def for_release(self, manifest: Manifest) -> Guarantee:  # noqa: ARG002
         """Return the guarantee with the settings that a release was left to choose, as its manifest promises them."""
         return self
 
+    def state(
+        self,
+        claim: str,
+        assumes: Iterable[str],
+        *,
+        grade: str,
+        settings: Mapping[str, JSON],
+        signatures: Signatures | None = None,
+    ) -> Promise:
+        """Return the promise of these settings, with its claim in one sentence and what that assumes."""
+        return Promise(
+            self.kind,
+            claim,
+            grade,
+            frozen_object(settings),
+            tuple(assumes),
+            self.bound,
+            self.explained.about,
+            self.against,
+            stated(self.limits()),
+            self.explained.not_covered,
+            signatures,
+        )
+
     @abstractmethod
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for, of a snapshot of so many records."""
 
-    def check_made_by(self, manifest: Mapping[str, Any], method: Grouper | None) -> None:  # noqa: B027
+    def check_made_by(self, manifest: Manifest, method: Grouper | None) -> None:  # noqa: B027
         """Refuse a release that another method made than the config names, where the promise rests on the method."""
 
     @property

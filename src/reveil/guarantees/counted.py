@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from reveil.core.arrays import CodeArray
     from reveil.models.statistics import Reference
-    from reveil.releases.release import Release
+    from reveil.releases.table import PublishedTable
 
 
 def group_statistics(
-    release: Release,
+    release: PublishedTable,
     values: Mapping[str, CodeArray],
     references: Mapping[str, Reference],
     *,

@@ -7,10 +7,12 @@ knows no guarantee by its name. What is no part of the promise has no limit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from reveil.models.base import Model
 
 Over = Literal["release", "series"]
 
@@ -31,7 +33,7 @@ class Limit:
     over: Over
     says: str
     at_most: float | None = None
-    model: Any = None  # a reveil.models.base.Model, which declares limits itself
+    model: Model | None = None
     attack: str | None = None
     harmless: tuple[str, ...] = ()
     permanent: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -23,7 +23,10 @@ from reveil.tables.formats.csv_file import guessed_names
 from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from reveil.core.json_values import JSONObject
+    from reveil.releases.manifest import Manifest
 
 DRAFT = ".reveil-draft-"
 VAULT_FILE = "vault.duckdb"  # a folder with this is a vault
@@ -49,10 +52,9 @@ def batch_path(table: str | Path) -> Path:
     return path.with_suffix(f"{SECOND}{path.suffix}")
 
 
-def tables_of(path: Path, manifest: Mapping[str, Any]) -> list[Path]:
-    """Return the files that hold a release, in the order in which they are digested."""
-    two = any(column.get("table") == "sensitive" for column in manifest["columns"])
-    return [path, batch_path(path)] if two else [path]
+def tables_of(path: Path, manifest: Manifest | None) -> list[Path]:
+    """Return the files that hold a release, in the order in which they are digested; without a manifest one."""
+    return [path, batch_path(path)] if manifest is not None and manifest.two_tables else [path]
 
 
 def output_path(path: str | Path) -> Path:
@@ -131,7 +133,7 @@ def header_of(path: Path) -> list[str]:
     return guessed_names(path) if form is None else form.names(path)
 
 
-def holder(path: Path) -> dict[str, Any] | None:
+def holder(path: Path) -> JSONObject | None:
     """Return the manifest of the release that a file is part of, as far as one beside it says so."""
     stem, places = path.stem, [manifest_path(path)]
     if stem.endswith(SECOND):
@@ -143,7 +145,7 @@ def holder(path: Path) -> dict[str, Any] | None:
     return None
 
 
-def not_of_another(target: Path, manifest: Mapping[str, Any]) -> None:
+def not_of_another(target: Path, manifest: JSONObject) -> None:
     """Refuse to write a release over another one, of this series or of any: it may be the only copy."""
     own = _which(manifest)
     for path in (target, batch_path(target)):
@@ -158,7 +160,7 @@ def not_of_another(target: Path, manifest: Mapping[str, Any]) -> None:
         )
 
 
-def _which(manifest: Mapping[str, Any]) -> tuple[object, ...]:
+def _which(manifest: JSONObject) -> tuple[object, ...]:
     """Return which release a manifest is about; without a vault, a series has but its name."""
     known = manifest.get("series_id")
     return (known, None if known else manifest.get("series"), manifest.get("release"))

@@ -6,13 +6,14 @@ Which rows are counterfeit is nobody's to know; how many there are in a group, t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, IntArray
+    from reveil.releases.manifest import Counterfeits
     from reveil.releases.release import Release
 
 _DENSE = 4  # numbers up to so many times the rows are looked up in a table instead of being sorted
@@ -49,7 +50,7 @@ def groups_of(release: Release) -> Groups:
     rows = np.bincount(index, minlength=len(numbers)).astype(np.int64)
     fakes = np.zeros(len(numbers), np.int64)
     if release.groups is not None and len(numbers):
-        told = placed(release.manifest["counterfeits"])
+        told = placed(release.manifest.counterfeits)
         group = np.array(list(told), np.int64)
         place = np.minimum(np.searchsorted(numbers, group), len(numbers) - 1)
         known = numbers[place] == group
@@ -57,19 +58,12 @@ def groups_of(release: Release) -> Groups:
     return Groups(numbers, index, rows, np.minimum(fakes, rows))
 
 
-def placed(counterfeits: dict[str, Any]) -> dict[int, int]:
+def placed(counterfeits: Counterfeits) -> dict[int, int]:
     """Return the counterfeits per group number that a manifest tells, as far as they can be read."""
-    told = counterfeits.get("per_group", {})
-    if not isinstance(told, dict):
-        return {}
     return {
         int(number): many
-        for number, many in told.items()
-        if number.isdecimal()
-        and len(number) <= _DIGITS
-        and str(int(number)) == number
-        and isinstance(many, int)
-        and 0 < many < 2**31
+        for number, many in counterfeits.per_group.items()
+        if number.isdecimal() and len(number) <= _DIGITS and str(int(number)) == number and 0 < many < 2**31
     }
 
 

@@ -1,14 +1,9 @@
-"""A release: what leaves the building, in memory and as files.
-
-Boxes are kept once per distinct cell and groups as integers; rows are put together only when somebody looks at
-:attr:`Release.table` or writes a file. The object holds published data only: nothing raw can be got out of it.
-"""
+"""A release: what leaves the building, a table with its manifest, in memory and as files."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,26 +24,23 @@ from reveil.releases.files import (
     tables_of,
     write_table,
 )
-from reveil.releases.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.releases.manifest import SECOND, Manifest, digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.releases.table import COUNT, GROUP, LEVEL, Cells, CodeArray, PublishedTable, batch_text, batch_typed
 from reveil.tables.formats import check_path, ending_of, find_format
 from reveil.tables.formats.base import FAILURES
-from reveil.tables.notation import Form, from_text, quoted, to_text
-from reveil.tables.snapshot import to_native
+from reveil.tables.notation import Form, from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from reveil.releases.answers import Count
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
 
-CodeArray = npt.NDArray[np.int32]
 # A table that does not match its manifest can trip anything that reads it, polars included.
 _UNREADABLE = (*FAILURES, LookupError, TypeError, AttributeError, ArithmeticError)
 _THREADED = 20_000
 _ENDS = ["lo", "hi", "null"]  # of a typed interval
-GROUP, COUNT = "group", "count"  # columns of two-table releases
-LEVEL = "level"  # a column of releases with nested boxes
 TYPES = frozenset(
     [
         "Int8",
@@ -73,87 +65,22 @@ TYPES = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Cells:
-    """One generalised column: the distinct cells, typed, and which of them each class has."""
-
-    form: Form
-    distinct: pl.Series = field(repr=False)
-    index: CodeArray = field(repr=False)
-
-    @cached_property
-    def text(self) -> pl.Series:
-        """The distinct cells as text."""
-        return to_text(self.distinct, self.form)
-
-
 @dataclass(frozen=True, repr=False)
-class Release:
-    """A published table and its manifest.
+class Release(PublishedTable):
+    """A published table and its manifest."""
 
-    ``classes`` is the class (the rows with equal generalised cells) of each published row; ``cells`` describes the
-    classes column by column; ``values`` are the columns published as they are.
-
-    Where the method publishes a column ``group``, ``groups`` has its number per row; a two-table release also has a
-    second table ``batch``: group, sensitive values, count. Where boxes are nested, ``levels`` has the level of each
-    class, published as the column ``level``: a row stands for the part of its box that no box of a higher level holds.
-    """
-
-    manifest: dict[str, Any]
-    columns: tuple[str, ...]
-    cells: Mapping[str, Cells]
-    classes: CodeArray
-    values: pl.DataFrame
-    native: str = "polars"
-    groups: CodeArray | None = None
-    batch: pl.DataFrame | None = None
-    levels: CodeArray | None = None
-    source: Path | None = field(default=None, compare=False)  # the file it was read from
+    manifest: Manifest = field(kw_only=True)
+    source: Path | None = field(default=None, compare=False, kw_only=True)  # the file it was read from
 
     def __repr__(self) -> str:
         m = self.manifest
-        return f"<Release: {m['rows']:,} rows in {m['groups']:,} groups; {m['claim']}>"
+        return f"<Release: {m.rows:,} rows in {m.groups:,} groups; {m.promise.claim}>"
 
-    @property
-    def table(self) -> Any:
-        """The published table as text cells (``[21, 23]``), in the caller's type of frame."""
-        return to_native(self.text, self.native)
-
-    @cached_property
-    def text(self) -> pl.DataFrame:
-        """The published table as it stands in a file that is text, such as a CSV file."""
-        return self._rows(lambda cells: cells.text, lambda values: to_text(values, Form.VALUE))
-
-    @property
-    def typed(self) -> pl.DataFrame:
-        """The published table as it stands in a file with types: intervals as ``lo, hi, null``, sets as lists."""
-        return self._rows(lambda cells: cells.distinct, typed_values)
-
-    def _rows(self, cells: Callable[[Cells], pl.Series], values: Callable[[pl.Series], pl.Series]) -> pl.DataFrame:
-        def column(name: str) -> pl.Series:
-            if name not in self.cells:
-                return values(self.values[name])
-            own = self.cells[name]
-            return cells(own).gather(own.index[self.classes])
-
-        columns = dict(zip(self.columns, each(column, self.columns), strict=True))
-        if self.groups is not None:
-            columns[GROUP] = pl.Series(GROUP, self.groups)
-        if self.levels is not None:
-            columns[LEVEL] = pl.Series(LEVEL, self.levels[self.classes])
-        return pl.DataFrame(columns)
-
-    @property
-    def sensitive(self) -> Any:
-        """The second table of a two-table release (group, sensitive values, count), in the caller's type; else None."""
-        return None if self.batch is None else to_native(_batch_typed(self.batch), self.native)
-
-    def group_values(self) -> tuple[CodeArray, pl.DataFrame]:
-        """Return every published sensitive value with its group: what all statistics of groups are made of."""
-        if self.batch is None:
-            return self.classes if self.groups is None else self.groups, self.values
-        rows = self.batch.select(pl.all().repeat_by(COUNT).explode())
-        return rows[GROUP].to_numpy().astype(np.int32), rows.drop(GROUP, COUNT)
+    def under(self, manifest: Manifest) -> Release:
+        """Return the same table under another manifest; rows that were put together are not put together again."""
+        other = replace(self, manifest=manifest)
+        other.__dict__.update({key: own for key, own in self.__dict__.items() if key == "text"})
+        return other
 
     def count(self, expression: str | Expression, schema: Schema | None = None) -> Count:
         """Count the records that satisfy an expression: an estimate, and bounds that hold whatever they are.
@@ -169,14 +96,16 @@ class Release:
         Everything is written, read back and compared in a temporary folder first, then put in place, the manifest
         last: a failure before that changes nothing, and a table without a matching manifest is refused by every reader.
         """
-        return self.write_checked(path, lambda _: None)
+        self.write_checked(path, lambda _: None)
+        return Path(path)
 
     def write_checked(
         self, path: str | Path, check: Callable[[Release], None], done: Callable[[], None] = lambda: None
-    ) -> Path:
+    ) -> Release:
         """Write to a temporary file, read it back, let ``check`` judge what was read, and only then put it in place.
 
-        Another release is not written over. ``done`` is called as soon as everything is in place.
+        Another release is not written over. ``done`` is called as soon as everything is in place. Returns the release
+        with the digest of what was written.
         """
         target = output_path(path)
         not_of_another(target, self.manifest)
@@ -187,25 +116,26 @@ class Release:
                 "this release cannot be written here", file=target, hint="Check permissions and free space."
             ) from None
 
-    def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Path:
+    def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
         leftover = [] if self.batch is not None else _second_table(target)
         with draft_folder(target) as folder:
             draft = folder / target.name
             text_only = find_format(target).text_only
             write_table(self.text if text_only else self.typed, draft)
             if self.batch is not None:
-                write_table(_batch_text(self.batch) if text_only else _batch_typed(self.batch), batch_path(draft))
+                write_table(batch_text(self.batch) if text_only else batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
-            self.manifest["digest"] = digest_of(*tables)
-            self.manifest["digests"] = {**_still_true(target, self.manifest), _format(target): self.manifest["digest"]}
-            manifest_path(draft).write_bytes(manifest_bytes(self.manifest))
+            digest = digest_of(*tables)
+            digests = {**_still_true(target, self.manifest), _format(target): digest}
+            manifest = replace(self.manifest, digest=digest, digests=digests)
+            manifest_path(draft).write_bytes(manifest_bytes(manifest))
             written = Release.read(draft)
             if not _same_content(written, self):
                 raise VerificationError("what was written does not read back as it was", file=target)
             check(written)
             # The manifest comes last: a table without a matching manifest is not a release.
             put_in_place([*tables, manifest_path(draft)], target.parent, leftover, done)
-        return target
+        return self.under(manifest)
 
     @classmethod
     def read(cls, path: str | Path) -> Release:
@@ -220,7 +150,7 @@ class Release:
                 file=batch_path(path),
                 hint="Keep the files of a release together.",
             )
-        if digest_of(*tables) not in (manifest["digest"], (manifest.get("digests") or {}).get(_format(path))):
+        if digest_of(*tables) not in (manifest.digest, (manifest.digests or {}).get(_format(path))):
             raise VerificationError(
                 "this table is not the one its manifest describes",
                 file=path,
@@ -233,6 +163,12 @@ class Release:
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."
             ) from None
+
+
+def release_of(table: PublishedTable, manifest: Manifest) -> Release:
+    """Return a table as a release: with the manifest that describes it."""
+    own = {column.name: getattr(table, column.name) for column in fields(PublishedTable)}
+    return Release(**own, manifest=manifest)
 
 
 def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: int) -> tuple[CodeArray, CodeArray]:
@@ -250,19 +186,6 @@ def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: 
     return inverse.astype(np.int32), first.astype(np.int32)
 
 
-def _batch_text(batch: pl.DataFrame) -> pl.DataFrame:
-    return batch.select(to_text(batch[name], Form.VALUE) for name in batch.columns)
-
-
-def _batch_typed(batch: pl.DataFrame) -> pl.DataFrame:
-    return batch.select(typed_values(batch[name]) for name in batch.columns)
-
-
-def typed_values(values: pl.Series) -> pl.Series:
-    """Return values as a Parquet file holds them: as they are, except that a raw ``*`` is not a suppressed one."""
-    return quoted(values, r'^\x00?\*$|^"') if values.dtype == pl.String else values
-
-
 def _same_content(one: Release, other: Release) -> bool:
     """Return whether two releases say the same."""
     if (one.batch is None) != (other.batch is None) or not one.text.equals(other.text, null_equal=True):
@@ -274,19 +197,19 @@ def _second_table(target: Path) -> list[Path]:
     """Return the second table of a release that stands here already, by its own manifest; nobody else's file."""
     try:
         return tables_of(target, read_manifest(target))[1:]
-    except InputError:
+    except (InputError, VerificationError):
         return []
 
 
-def _still_true(target: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+def _still_true(target: Path, manifest: Manifest) -> dict[str, str]:
     """Return the digests of this release in other formats beside the target: they share one manifest."""
     try:
         before = read_manifest(target)
-    except InputError:
+    except (InputError, VerificationError):
         return {}
-    changing = ("digest", "digests")
-    same = all(before.get(key) == value for key, value in manifest.items() if key not in changing)
-    digests = (before.get("digests") or {}) if same else {}
+    digests = before.digests or {}
+    if replace(before, digest=None, digests=None) != replace(manifest, digest=None, digests=None):
+        return {}
     return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}
 
 
@@ -309,14 +232,14 @@ def taken(values: pl.Series, records: npt.NDArray[np.integer]) -> pl.Series:
     return compact(values.gather(records))
 
 
-def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[str, Any]) -> Release:
+def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: Manifest) -> Release:
     """Turn the rows of a file back into distinct cells and classes."""
-    described = {column["name"]: column for column in manifest["columns"] if column.get("table") != "sensitive"}
+    described = {column.name: column for column in manifest.columns if column.table != SECOND}
     if list(described) != table.columns:
         raise ValueError("the columns of this table are not those of its manifest")
 
     def read(name: str) -> tuple[Form, pl.Series, CodeArray | None]:
-        form, dtype, cells = Form(described[name]["form"]), dtype_named(described[name]["type"]), table[name]
+        form, dtype, cells = Form(described[name].form), dtype_named(described[name].type), table[name]
         if form is Form.VALUE:
             return form, _read_values(cells, dtype), None
         different = cells.unique(maintain_order=True)
@@ -327,30 +250,31 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: dict[st
     columns_read = dict(zip(described, work(read, described), strict=True))
     values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
     distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
-    columns = tuple(name for name in described if described[name]["role"] not in (GROUP, LEVEL))
+    columns = tuple(name for name in described if described[name].role not in (GROUP, LEVEL))
     own = [name for name in described if name not in columns]
-    beside = {described[name]["role"]: _whole_numbers(values.pop(name)) for name in own}
+    beside = {described[name].role: _whole_numbers(values.pop(name)) for name in own}
     depth = beside.get(LEVEL)
     if depth is not None and depth.min(initial=0) < 0:
         raise ValueError("levels are counted from 0 up")
-    keys = [index for _, _, index in distinct.values()]
+    keys: list[np.ndarray[Any, np.dtype[np.integer[Any]]]] = [index for _, _, index in distinct.values()]
     classes, first = classes_of(keys if depth is None else [*keys, depth], table.height)
     cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
     groups, levels = beside.get(GROUP), None if depth is None else depth[first]
     if groups is not None and groups.min(initial=0) < 0:
         raise ValueError("groups are numbered from 0 up")
     if batch is None:
-        return Release(manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, levels=levels)
-    types = {column["name"]: column["type"] for column in manifest["columns"] if column.get("table") == "sensitive"}
-    types = {GROUP: described[GROUP]["type"], **types, COUNT: "Int64"}
+        return Release(
+            columns, cells_of, classes, pl.DataFrame(values), groups=groups, levels=levels, manifest=manifest
+        )
+    types = {column.name: column.type for column in manifest.columns if column.table == SECOND}
+    types = {GROUP: described[GROUP].type, **types, COUNT: "Int64"}
     if list(types) != batch.columns:
         raise ValueError("the columns of the second table are not those of its manifest")
     second = pl.DataFrame({name: _read_values(batch[name], dtype_named(kind)) for name, kind in types.items()})
     if (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
         raise ValueError("groups are numbered from 0 up and values counted from 1 up")
-    return Release(
-        manifest, columns, cells_of, classes, pl.DataFrame(values), groups=groups, batch=second, levels=levels
-    )
+    values_of = pl.DataFrame(values)
+    return Release(columns, cells_of, classes, values_of, groups=groups, batch=second, levels=levels, manifest=manifest)
 
 
 def _whole_numbers(values: pl.Series) -> CodeArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from reveil.tables.schema import FOLDED, Schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.tables.schema import Column
     from reveil.tables.snapshot import Snapshot
@@ -87,9 +88,9 @@ def folded_values(values: pl.Series) -> pl.Series:
     return folded(values).set(hidden, SUPPRESSED_VALUE) if hidden.any() else folded(values)
 
 
-def folds(manifest: Mapping[str, Any], name: str) -> bool:
+def folds(manifest: Manifest, name: str) -> bool:
     """Return whether a release says that texts of a column that look alike are one value."""
-    return any(own["name"] == name and own.get("compare") == FOLDED for own in manifest["columns"])
+    return any(own.name == name and own.compare == FOLDED for own in manifest.columns)
 
 
 def _folds(column: Column, frame: pl.DataFrame) -> bool:

@@ -26,7 +26,7 @@ from reveil.releases.manifest import version
 from reveil.releases.respelling import respelled
 from reveil.reporting.known_values import knowing
 from reveil.reporting.over_time import comparing, risk, trend
-from reveil.reporting.words import GRADES, plain_limits, plain_words, sections
+from reveil.reporting.words import GRADES, sections
 from reveil.series.agreement import described
 from reveil.series.lines import line
 from reveil.series.published import silent
@@ -34,6 +34,7 @@ from reveil.series.published import silent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reveil.releases.manifest import Manifest
     from reveil.reporting.holdings import Held, Holdings
     from reveil.tables.schema import Schema
 
@@ -112,9 +113,10 @@ def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _guarantee(about: Holdings) -> dict[str, Any]:
-    own = [held.manifest for held in about.releases if held.manifest and not held.adopted]
-    last = own[-1] if own else {}
-    grade = (last.get("guarantee") or {}).get("grade")
+    own = [held.manifest.promise for held in about.releases if held.manifest is not None and not held.adopted]
+    last = own[-1] if own else None
+    grade = None if last is None else last.grade
+    guarantee = about.guarantee
     model = about.guarantee.model_for(about.schema)
     parts = getattr(model, "parts", (model,))
     return {
@@ -122,10 +124,10 @@ def _guarantee(about: Holdings) -> dict[str, Any]:
         "bound": about.guarantee.bound,
         "grade": grade,
         "grade_means": GRADES.get(str(grade)),
-        "claim": last.get("claim"),
-        "assumes": list(last.get("assumes") or ()),
-        "plain": plain_words(about.guarantee),
-        "plain_limits": plain_limits(about.guarantee),
+        "claim": None if last is None else last.claim,
+        "assumes": [] if last is None else list(last.assumes),
+        "plain": guarantee.explained.words(guarantee.bound, guarantee.settings()),
+        "plain_limits": list(guarantee.explained.not_covered),
         "sections": sections(type(about.guarantee)),
         "grouped": not isinstance(model, AnyGroup),
         "models": [{"name": type(part).__name__, "sections": sections(type(part))} for part in parts],
@@ -144,38 +146,37 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, Any]:
     columns = measured.get("columns") or kept.get("columns") or {}
     return {
         "release": held.number,
-        "created": manifest.get("created") if row is None else row.created,
+        "created": row.created if row is not None else manifest and manifest.created,
         "state": None if row is None else row.state,
         "file": held.name,
         "at_hand": held.release is not None,
         **{key: history.get(key) for key in HAPPENED},
         "records": kept.get("records") or measured.get("records"),
-        "rows": manifest.get("rows"),
-        "groups": manifest.get("groups"),
+        "rows": manifest and manifest.rows,
+        "groups": manifest and manifest.groups,
         "group_sizes": sizes,
-        "counterfeits": (manifest.get("counterfeits") or {}).get("total"),
+        "counterfeits": manifest and manifest.counterfeits.total,
         "made_up": _made_up(manifest),
-        "suppressed": manifest.get("suppressed"),
-        "withheld": manifest.get("withheld"),
-        "dirty": manifest.get("dirty"),
+        "suppressed": manifest and manifest.suppressed,
+        "withheld": manifest and manifest.withheld,
+        "dirty": manifest and manifest.dirty,
         "smallest": None if not sizes else sizes[0]["from"],
         "largest": None if not sizes else sizes[-1]["to"],
-        "achieved": _flat(manifest.get("achieved") or {}),
+        "achieved": _flat({} if manifest is None else manifest.achieved),
         "gcp": measured.get("gcp", kept.get("gcp")),
         "columns": [{"name": name, "gcp": columns[name]} for name in schema.quasi if name in columns],
         "em_mean": measured.get("em_mean"),
         "privacy_loss": measured.get("privacy_loss"),
         "query_error": measured.get("query_error"),
         "auto": _curve(facts),
-        "digest": manifest.get("digest") if row is None else row.digest,
+        "digest": row.digest if row is not None else manifest and manifest.digest,
         "manifest_digest": None if row is None else row.manifest_digest,
     }
 
 
-def _made_up(manifest: Mapping[str, Any]) -> float | None:
+def _made_up(manifest: Manifest | None) -> float | None:
     """Return the share of the rows that are counterfeit."""
-    fakes, rows = (manifest.get("counterfeits") or {}).get("total"), manifest.get("rows")
-    return None if fakes is None or not rows else fakes / rows
+    return None if manifest is None or not manifest.rows else manifest.counterfeits.total / manifest.rows
 
 
 def _measured(held: Held, notes: list[str]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from reveil.core.errors import ConfigError, FileError, ReveilError
 from reveil.releases.foreign import read_release
 from reveil.releases.release import Release
 from reveil.series import Series
+from reveil.series.backups import manifest_of
 from reveil.series.config import Config, load_config
 from reveil.series.finding import is_release
 from reveil.tables.snapshot import Snapshot, read_snapshot
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.vault import ReleaseRow
 
@@ -50,12 +51,10 @@ class Held:
     missing: str | None = None
 
     @property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest | None:
         """What was said of the release when it was published."""
-        if self.row is not None and self.row.manifest is not None:
-            known: dict[str, Any] = json.loads(self.row.manifest)
-            return known
-        return {} if self.release is None else self.release.manifest
+        known = None if self.row is None else manifest_of(self.row)
+        return known if known is not None or self.release is None else self.release.manifest
 
     @property
     def adopted(self) -> bool:
@@ -115,7 +114,7 @@ def hold(
 
 def _given(source: Given) -> Held:
     if isinstance(source, Release):
-        return Held(None, source, str(source.manifest.get("release")))
+        return Held(None, source, str(source.manifest.release))
     path = Path(source)
     if not path.is_file():
         raise FileError("there is no such file", file=path, hint="Check the path.")
@@ -124,7 +123,7 @@ def _given(source: Given) -> Held:
 
 def _numbered(held: list[Held]) -> list[Held]:
     """Number the releases: as their series does where that tells them apart, else by their places here."""
-    known = [own.manifest.get("release") if own.row is None else own.row.release for own in held]
+    known = [own.row.release if own.row is not None else own.manifest and own.manifest.release for own in held]
     numbers = [number for number in known if isinstance(number, int)]
     if len(set(numbers)) < len(held):
         numbers = list(range(1, len(held) + 1))
@@ -155,9 +154,10 @@ def _with_rows(rows: list[tuple[ReleaseRow, Path | None]], given: list[Given]) -
 def _is(held: Held, row: ReleaseRow) -> bool:
     """Return whether something given is this release."""
     if isinstance(held.source, Release):
-        own = held.source.manifest
-        known = {} if row.manifest is None else json.loads(row.manifest)
-        return own.get("series_id") is not None and all(own.get(k) == known.get(k) for k in ("series_id", "release"))
+        own, known = held.source.manifest, manifest_of(row)
+        if own.series_id is None or known is None:
+            return False
+        return (own.series_id, own.release) == (known.series_id, known.release)
     return is_release(held.source, row)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from reveil.guarantees.base import Adoption
 from reveil.models.encoding import encode
 from reveil.releases.foreign import read_release
 from reveil.releases.linking import place
-from reveil.releases.manifest import digest_of_bytes, manifest_path
+from reveil.releases.manifest import Manifest, digest_of_bytes, manifest_path, now, read_manifest
 from reveil.releases.membership import membership
 from reveil.releases.respelling import shown, with_spellings
 from reveil.series.backups import refuse_if_out_of_order
@@ -125,10 +123,10 @@ def adopt(
         raise DataError("a release can be adopted only where a person column is declared")
     types = {name: job.snapshot.frame.schema[name] for name in schema.sensitive}
     release = read_release(source, schema, types=types)
-    refuse_if_out_of_order(vault, release.manifest)
+    refuse_if_out_of_order(vault, release.manifest.to_json())
     release = _with_digest(release)
     path = Path(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-    own = release.manifest.get("series_id") == vault.series_id and guarantee.remembers
+    own = release.manifest.series_id == vault.series_id and guarantee.remembers
     again = _remade(release, guarantee, remade) if own else None
     if again is not None:
         return _as_it_was(vault, release, *again, settings=settings, path=path, archive=archive)
@@ -196,10 +194,10 @@ def _record(
         replaces=replaces,
         placements=placements,
         facts={
-            "counterfeits": release.manifest["counterfeits"]["total"],
-            "withheld": release.manifest["withheld"],
+            "counterfeits": release.manifest.counterfeits.total,
+            "withheld": release.manifest.withheld,
             **(facts or {}),
-            "guarantee": release.manifest["guarantee"],
+            "guarantee": release.manifest.promise.guarantee(),
         },
         settings=settings,
         path=path,
@@ -215,12 +213,12 @@ def _with_digest(release: Release) -> Release:
 
     The order of rows and columns makes no difference. It is no digest of a file, and is not written like one.
     """
-    if release.manifest.get("digest") is not None:
+    if release.manifest.digest is not None:
         return release
     tables = [release.text] if release.batch is None else [release.text, release.batch]
     digests = [digest_of_snapshot(table.sort(names), names) for table in tables if (names := sorted(table.columns))]
     content = digest_of_bytes("\n".join(digests).encode())
-    return replace(release, manifest={**release.manifest, "digest": f"content-{content}"})
+    return release.under(replace(release.manifest, digest=f"content-{content}"))
 
 
 def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:
@@ -243,8 +241,8 @@ def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:
 
 def _strangers(release: Release, placed: int) -> int:
     """Return how many published rows are of nobody in the snapshot."""
-    others = release.manifest["counterfeits"]["total"] + release.manifest["dirty"]
-    return max(len(release.classes) - int(others) - placed, 0)
+    others = release.manifest.counterfeits.total + release.manifest.dirty
+    return max(len(release.classes) - others - placed, 0)
 
 
 def _groups(release: Release) -> int:
@@ -256,7 +254,7 @@ def _remade(
 ) -> tuple[Prepared, Telling] | None:
     """Make a release of this series once more, with the settings its manifest names; None if it is not the same."""
     known = guarantee.settings()
-    then = {key: value for key, value in release.manifest["guarantee"].items() if key in known}
+    then = {key: value for key, value in release.manifest.promise.guarantee().items() if key in known}
     try:
         prepared, telling = remade(replace(guarantee, **then))  # type: ignore[type-var]  # every guarantee is a dataclass
     except ReveilError:
@@ -276,8 +274,8 @@ def _as_it_was(
 ) -> Adopted:
     """Record a release of this series that came out the same once more: who is where is known, not guessed."""
     facts = {
-        "counterfeits": release.manifest["counterfeits"]["total"],
-        "withheld": release.manifest["withheld"],
+        "counterfeits": release.manifest.counterfeits.total,
+        "withheld": release.manifest.withheld,
         "exact": True,
     }
     _record(
@@ -313,11 +311,8 @@ def same_content(one: Release, other: Release) -> bool:
     return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
 
 
-def _manifest(path: Path | None, release: Release, number: int) -> tuple[dict[str, Any], str | None]:
+def _manifest(path: Path | None, release: Release, number: int) -> tuple[Manifest, str | None]:
     """Return the manifest to remember, and the digest of the one on disk, if there is one of Reveil's."""
-    if path is not None and "reveil" in release.manifest and manifest_path(path).is_file():
-        raw = manifest_path(path).read_bytes()
-        described = json.loads(raw)
-        if "created" in described:
-            return described, digest_of_bytes(raw)
-    return {**release.manifest, "release": number, "created": datetime.now(UTC).isoformat(timespec="seconds")}, None
+    if path is not None and release.manifest.promise.is_known and manifest_path(path).is_file():
+        return read_manifest(path), digest_of_bytes(manifest_path(path).read_bytes())
+    return replace(release.manifest, release=number, created=now()), None

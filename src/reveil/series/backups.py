@@ -10,11 +10,11 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, RefusedError, ReveilError
 from reveil.releases.files import tables_of
-from reveil.releases.manifest import MANIFEST, digest_of, manifest_at, manifest_path
+from reveil.releases.manifest import MANIFEST, Manifest, digest_of, manifest_at, manifest_path
 from reveil.releases.release import Release
 from reveil.series.walking import Walk
 from reveil.tables.formats import ending_of, endings
@@ -23,6 +23,7 @@ from reveil.vault.protocol import ADOPTED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from reveil.core.json_values import JSONObject
     from reveil.vault import ReleaseRow, Vault
 
 _DIGESTS = ("digest", "digests")  # what differs from format to format
@@ -45,7 +46,7 @@ def check_folder(vault: Vault, folder: Path, name: str | None, columns: Iterable
             continue
         row = rows.get(number) if isinstance(number, int) else None
         if row is not None and says_the_same(manifest, row):
-            wrong += [f"{shown}: {complaint}" for complaint in _wrong_tables(path, manifest, _own(row))]
+            wrong += [f"{shown}: {complaint}" for complaint in _wrong_tables(path, manifest, manifest_of(row))]
         elif manifest in known:  # adopted under another number
             continue
         elif row is None:
@@ -106,7 +107,7 @@ def refuse_if_begun_before(name: str | None, columns: Iterable[str], *folders: P
             )
 
 
-def is_namesake(manifest: Mapping[str, Any], name: str | None, columns: Iterable[str]) -> bool:
+def is_namesake(manifest: JSONObject, name: str | None, columns: Iterable[str]) -> bool:
     """Return whether a manifest is of a series of this name; without a name, of a vault's and with these columns."""
     if manifest.get("series") != name:
         return False
@@ -123,15 +124,15 @@ class _Known:
     def __init__(self, rows: Iterable[ReleaseRow]) -> None:
         self._marks = {_mark(_own(row)) for row in rows if row.manifest is not None}
 
-    def __contains__(self, manifest: Mapping[str, Any]) -> bool:
+    def __contains__(self, manifest: JSONObject) -> bool:
         return _mark(manifest) in self._marks
 
 
-def _mark(manifest: Mapping[str, Any]) -> str:
+def _mark(manifest: JSONObject) -> str:
     return json.dumps({key: value for key, value in manifest.items() if key not in _DIGESTS}, sort_keys=True)
 
 
-def refuse_if_out_of_order(vault: Vault, manifest: Mapping[str, Any]) -> None:
+def refuse_if_out_of_order(vault: Vault, manifest: JSONObject) -> None:
     """Refuse to adopt a release of this very series that is not the next one."""
     number, wanted = manifest.get("release"), vault.head() + 1
     rows = vault.releases()
@@ -150,7 +151,7 @@ def refuse_if_out_of_order(vault: Vault, manifest: Mapping[str, Any]) -> None:
         raise RefusedError(f"this file is release {twice[0]} of the series already", hint="See reveil history.")
 
 
-def _in_all(folders: Iterable[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _in_all(folders: Iterable[Path]) -> Iterator[tuple[Path, JSONObject]]:
     """Find the manifests in some folders and below, each once."""
     seen: set[Path] = set()
     for folder in sorted(folders):
@@ -162,13 +163,18 @@ def _in_all(folders: Iterable[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
                 yield path, manifest
 
 
-def _own(row: ReleaseRow) -> dict[str, Any]:
-    """Return the manifest of a release as the vault has it."""
-    own: dict[str, Any] = {} if row.manifest is None else json.loads(row.manifest)
+def _own(row: ReleaseRow) -> JSONObject:
+    """Return what the manifest of a release says, as the vault has it."""
+    own: JSONObject = {} if row.manifest is None else json.loads(row.manifest)
     return own
 
 
-def says_the_same(manifest: Mapping[str, Any], row: ReleaseRow) -> bool:
+def manifest_of(row: ReleaseRow) -> Manifest | None:
+    """Return the manifest of a release as the vault has it."""
+    return None if row.manifest is None else Manifest.from_json(_own(row))
+
+
+def says_the_same(manifest: JSONObject, row: ReleaseRow) -> bool:
     """Return whether a manifest is that of a release; in another format it has other digests."""
     own = {key: value for key, value in _own(row).items() if key not in _DIGESTS}
     return {key: value for key, value in manifest.items() if key not in _DIGESTS} == own
@@ -176,8 +182,8 @@ def says_the_same(manifest: Mapping[str, Any], row: ReleaseRow) -> bool:
 
 def is_table_of(table: Path, row: ReleaseRow) -> bool:
     """Return whether the bytes of a table are those of a release, or say the same in another format."""
-    own = _own(row)
-    known: dict[str, str] = own.get("digests") or {}
+    own = manifest_of(row)
+    known = (own.digests if own is not None else None) or {}
     suffix = ending_of(table).removeprefix(".")
     tables = tables_of(table, own)
     if not known or not all(part.is_file() for part in tables):
@@ -185,13 +191,14 @@ def is_table_of(table: Path, row: ReleaseRow) -> bool:
     return digest_of(*tables) == known[suffix] if suffix in known else _converted(table, known)
 
 
-def _wrong_tables(path: Path, manifest: dict[str, Any], own: dict[str, Any]) -> list[str]:
+def _wrong_tables(path: Path, manifest: JSONObject, own: Manifest | None) -> list[str]:
     """Compare the tables beside a manifest with what the vault knows: a changed manifest may fit a changed table."""
     stem = path.name.removesuffix(MANIFEST)
-    known: dict[str, str] = own.get("digests") or {}
+    known = (own.digests if own is not None else None) or {}
     places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in endings()}
-    listed = manifest.get("digests")
-    there = [suffix for suffix, table in places.items() if table.exists() or suffix in (listed or {})]
+    digests = manifest.get("digests")
+    listed = digests if isinstance(digests, dict) else {}
+    there = [suffix for suffix, table in places.items() if table.exists() or suffix in listed]
     found = [] if there else ["there is " + " and ".join(f"no {table.name}" for table in places.values())]
     for suffix in there:
         tables = tables_of(places[suffix], own)
@@ -210,8 +217,8 @@ def _converted(table: Path, known: Mapping[str, str]) -> bool:
             for suffix, digest in known.items():
                 if f".{suffix}" not in endings():
                     continue
-                release.write(Path(folder) / f"release.{suffix}")
-                if release.manifest["digest"] == digest:
+                written = release.write_checked(Path(folder) / f"release.{suffix}", lambda _: None)
+                if written.manifest.digest == digest:
                     return True
     except ReveilError:
         pass

@@ -48,7 +48,7 @@ def _is_copy(path: Path, row: ReleaseRow) -> bool:
         if digest_of_bytes(manifest_path(path).read_bytes()) != row.manifest_digest:
             return False
         manifest = read_manifest(path)
-        return digest_of(*tables_of(path, manifest)) == str(manifest["digest"])
+        return digest_of(*tables_of(path, manifest)) == str(manifest.digest)
     except (OSError, InputError):
         return False
 
@@ -102,7 +102,7 @@ def _copy(draft: Path, target: Path) -> None:
         copies = [folder / path.name for path in own]
         for source, copy in zip(sources, copies, strict=True):
             copy.write_bytes(source.read_bytes())
-        if digest_of(*copies) != manifest["digest"]:
+        if digest_of(*copies) != manifest.digest:
             raise VaultError("the copy of this release in the vault was altered", file=draft, hint="Restore the vault.")
         described = folder / manifest_path(target).name
         described.write_bytes(manifest_path(draft).read_bytes())

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reveil.analysis.measures.aggregates import aggregates
-from reveil.core.errors import InputError, ReveilError
+from reveil.core.errors import InputError, ReveilError, VerificationError
 from reveil.releases.files import tables_of
 from reveil.releases.manifest import digest_of, read_manifest
-from reveil.series.backups import is_table_of, says_the_same
+from reveil.series.backups import is_table_of, manifest_of, says_the_same
 from reveil.series.drafts import draft_path
 from reveil.tables.formats import endings
 from reveil.vault.protocol import ADOPTED
@@ -34,10 +33,10 @@ def is_release(path: Path, row: ReleaseRow) -> bool:
         if not path.is_file():
             return False
         if row.state == ADOPTED and row.manifest_digest is None:  # another tool's, without a manifest
-            tables = tables_of(path, {"columns": []} if row.manifest is None else json.loads(row.manifest))
+            tables = tables_of(path, manifest_of(row))
             return all(table.is_file() for table in tables) and digest_of(*tables) == row.digest
-        return says_the_same(read_manifest(path), row) and is_table_of(path, row)
-    except (OSError, InputError):
+        return says_the_same(read_manifest(path).to_json(), row) and is_table_of(path, row)
+    except (OSError, InputError, VerificationError):
         return False
 
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
     from reveil.grouping.groupers.bang import BangA
     from reveil.models.statistics import Partition
-    from reveil.releases.release import Cells, Release
+    from reveil.releases.release import Release
+    from reveil.releases.table import Cells
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from reveil.core.errors import PendingError
 from reveil.series.events import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reveil.guarantees.base import Guarantee
+    from reveil.releases.manifest import Manifest
     from reveil.series.events import Events
     from reveil.series.telling import Telling
     from reveil.vault import ReleaseRow
@@ -55,19 +59,25 @@ def _all_new(events: Events) -> str | None:
     )
 
 
-def qualify(manifest: dict[str, Any], adopted: list[int]) -> None:
+def qualified(manifest: Manifest, adopted: Sequence[int]) -> Manifest:
     """Say in a manifest that some releases of the series were adopted: what they told is not bounded by anything here.
 
     They were not made blindly either, so the series is not blind.
     """
     which = f"release {adopted[0]}" if len(adopted) == 1 else "releases " + ", ".join(str(n) for n in adopted)
-    manifest["adopted"] = adopted
-    manifest["claim"] += f" What {which} told, adopted from elsewhere, is not covered."
-    manifest["assumes"].append(
-        "Nobody who was held back since an adoption tells on those who were in a group with them."
+    promise = manifest.promise
+    uncovered = f"What {which} told, adopted from elsewhere, is not covered."
+    promise = replace(
+        promise,
+        claim=f"{promise.claim} {uncovered}",
+        assumes=(
+            *promise.assumes,
+            "Nobody who was held back since an adoption tells on those who were in a group with them.",
+        ),
+        grade="counted" if promise.grade == "blind" else promise.grade,
+        not_covered=(uncovered, *promise.not_covered),
     )
-    if manifest["guarantee"].get("grade") == "blind":
-        manifest["guarantee"]["grade"] = "counted"
+    return replace(manifest, promise=promise, adopted=tuple(adopted))
 
 
 def line(row: ReleaseRow) -> dict[str, Any]:

@@ -110,10 +110,10 @@ def publish_file(
     stage("writing")
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
-            prepared.release.write_checked(Path(folder) / target.name, check)
+            release = prepared.release.write_checked(Path(folder) / target.name, check)
     else:
-        prepared.release.write_checked(target, check, done)
-    return Published(prepared.release, "published", note=noted(*warnings(snapshot)))
+        release = prepared.release.write_checked(target, check, done)
+    return Published(release, "published", note=noted(*warnings(snapshot)))
 
 
 def verify_series(

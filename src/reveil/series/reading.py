@@ -20,8 +20,9 @@ from reveil.tables.snapshot import Snapshot, read_snapshot
 from reveil.vault.requests import COLUMNS, WHERE, is_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from reveil.releases.manifest import Manifest
     from reveil.vault import ReleaseRow, Vault
 
 
@@ -61,7 +62,7 @@ def read_part(
     vault: Vault,
     schema: Schema,
     frame: Any,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     where: str | None = None,
     *,
     known: bool,
@@ -74,10 +75,10 @@ def read_part(
     ``where`` is the expression again, see :func:`job_of`. ``known``: the vault must know the release, and where
     ``table`` is its file, the bytes.
     """
-    own = manifest.get("series_id") == vault.series_id
+    own = manifest.series_id == vault.series_id
     rows = {row.release: row for row in vault.releases()} if own else {}
-    row = rows.get(manifest.get("release") or 0)
-    if known and (row is None or not says_the_same(manifest, row)):
+    row = rows.get(manifest.release or 0)
+    if known and (row is None or not says_the_same(manifest.to_json(), row)):
         raise VerificationError(
             "this is not a release of the series that the vault remembers",
             file=vault.folder,

@@ -130,7 +130,7 @@ def _judge(
     release = Release.read(path)
     Expected(row.release, vault.series_id, previous).check(release.manifest)
     check_files(release)
-    promised = asked if remembers else Promised.told(release.manifest["guarantee"])
+    promised = asked if remembers else Promised.told(release.manifest.promise.guarantee())
     check_alone(release, schema, promised)
     if not remembers and job is None:
         return
@@ -175,8 +175,8 @@ def _compare(
 ) -> None:
     """Compare a release with its snapshot: row by row, where every row is a record's with its own value."""
     loose = guarantee.loose_rows(release)
-    asked = promised if promised.kind != "static" else asked_for(guarantee, method)
-    if loose or release.manifest["dirty"] or not (who >= 0).any():
+    asked = promised if promised.judge.remembers else asked_for(guarantee, method)
+    if loose or release.manifest.dirty or not (who >= 0).any():
         verify(release, job.snapshot, asked, loose=loose)
         return
     person = vault.recall(job.high, job.low).person

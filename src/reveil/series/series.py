@@ -16,7 +16,8 @@ from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Guarantee, Prepared
 from reveil.models.encoding import encode
 from reveil.releases.files import Kept, output_path, release_target, undisturbed
-from reveil.releases.release import GROUP, Release
+from reveil.releases.release import Release
+from reveil.releases.table import GROUP
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, check_roles, described, roles_ever, same_making
 from reveil.series.anchorage import lacking, may_begin, may_publish, repairing, taken_away_if_refused
@@ -27,7 +28,7 @@ from reveil.series.config import Config, load_config
 from reveil.series.drafts import deliver, draft_path, find_copy, not_another, remove_drafts
 from reveil.series.finding import find_file, measures_of
 from reveil.series.judging import JUDGED, check_written
-from reveil.series.lines import NEW_VAULT, line, noted, pending, qualify, remark
+from reveil.series.lines import NEW_VAULT, line, noted, pending, qualified, remark
 from reveil.series.persons import KIND, identities, one_person, persons_in
 from reveil.series.published import How, Published, Stage, silent
 from reveil.series.publisher_lock import alone
@@ -40,16 +41,17 @@ from reveil.tables.schema import Role
 from reveil.tables.settings import placed
 from reveil.tables.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
-from reveil.vault.duckdb_vault import DATABASE
+from reveil.vault.opening import DATABASE
 from reveil.vault.private import private
 from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING
 from reveil.vault.requests import COLUMNS, WHERE
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from reveil.grouping.groupers.base import Grouper
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.vault.protocol import Entries
 
@@ -225,9 +227,9 @@ class Series:
                 self.guarantee.may_select()
             stage("grouping")
             prepared, telling = self._prepare(vault, job, self.guarantee, rows)
-            self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage, done=done)
+            release = self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage, done=done)
             note = remark(telling, self.guarantee, began=began and not dry_run)
-            return self._answer(prepared.release, "published", note, *warnings(job.snapshot, self._as_begun))
+            return self._answer(release, "published", note, *warnings(job.snapshot, self._as_begun))
 
     def _answer(self, release: Release, how: How, *more: str | None) -> Published:
         self.notes += [note for note in more if note is not None]
@@ -248,11 +250,11 @@ class Series:
         dry_run: bool,
         stage: Stage,
         done: Callable[[], None],
-    ) -> None:
-        """Draft and verify in the vault, prepare, write, confirm."""
+    ) -> Release:
+        """Draft and verify in the vault, prepare, write, confirm; return the release as it was written."""
         number = telling.memory.release
         draft = draft_path(vault, number, DEFAULT if target is None else ending_of(target))
-        snapshot, release = telling.job.snapshot, prepared.release
+        snapshot = telling.job.snapshot
 
         recorded: list[Entries] = []
 
@@ -265,10 +267,10 @@ class Series:
         stage("writing")
         with private(vault.folder):
             remove_drafts(vault, keep=number - 1)
-            release.write_checked(draft, check)
+            release = prepared.release.write_checked(draft, check)
         if dry_run:
             remove_drafts(vault, keep=number - 1)
-            return
+            return release
         manifest = release.manifest
         change = telling.change(
             vault,
@@ -279,12 +281,12 @@ class Series:
             replaces=prepared.replaces,
             placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
             facts={
-                "rows": manifest["rows"],
-                "groups": manifest["groups"],
-                "counterfeits": manifest["counterfeits"]["total"],
-                "withheld": manifest["withheld"],
-                "dirty": manifest["dirty"],
-                "guarantee": manifest["guarantee"],
+                "rows": manifest.rows,
+                "groups": manifest.groups,
+                "counterfeits": manifest.counterfeits.total,
+                "withheld": manifest.withheld,
+                "dirty": manifest.dirty,
+                "guarantee": manifest.promise.guarantee(),
                 "measures": measures_of(prepared, snapshot),
                 **prepared.facts,
             },
@@ -300,6 +302,7 @@ class Series:
         with undisturbed():
             vault.prepare(change)
             self._deliver(vault, number, draft, target, done)
+        return release
 
     def _deliver(
         self, vault: DuckDBVault, release: int, draft: Path, target: Path | None, done: Callable[[], None]
@@ -353,15 +356,13 @@ class Series:
             memory=telling.memory,
             codes=codes,
         )
-        manifest = prepared.release.manifest
-        manifest["series_id"], manifest["previous"] = vault.series_id, previous
-        if job.request[WHERE] is not None:
-            # Which columns decided who is in it, and nothing of what they were compared with.
-            manifest["selection"] = {COLUMNS: job.request[WHERE][COLUMNS]}
+        # Which columns decided who is in it, and nothing of what they were compared with.
+        selection = None if job.request[WHERE] is None else tuple(job.request[WHERE][COLUMNS])
+        manifest = replace(prepared.release.manifest, series_id=vault.series_id, previous=previous, selection=selection)
         adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
         if adopted and guarantee.remembers:
-            qualify(manifest, adopted)
-        return prepared, telling
+            manifest = qualified(manifest, adopted)
+        return replace(prepared, release=prepared.release.under(manifest)), telling
 
     # What was published
 
@@ -401,7 +402,7 @@ class Series:
     def part_of(
         self,
         frame: Any,
-        manifest: Mapping[str, Any],
+        manifest: Manifest,
         where: str | None = None,
         *,
         known: bool = False,

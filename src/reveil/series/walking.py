@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.releases.files import VAULT_FILE
 from reveil.releases.manifest import MANIFEST, manifest_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from reveil.core.json_values import JSONObject
 
 DEEPEST = 8
 MOST = 50_000  # names that are looked at
@@ -29,7 +31,7 @@ class Walk:
         self.most = most
         self.cut = False
 
-    def manifests(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+    def manifests(self) -> Iterator[tuple[Path, JSONObject]]:
         """Yield each file that is a manifest of Reveil's, with what it says."""
         left = self.most
         waiting: deque[tuple[Path, int]] = deque([(self.folder, 0)])

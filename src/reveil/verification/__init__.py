@@ -21,12 +21,14 @@ column.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reveil.core.errors import VerificationError
-from reveil.releases.release import GROUP
+from reveil.core.json_values import thawed
+from reveil.releases.table import GROUP
 from reveil.verification.cells import line_of
 from reveil.verification.counting import Counts, Groups, counts_of, described, groups_of
 from reveil.verification.geometry import innermost
@@ -66,21 +68,21 @@ def verify(
     """
     wanted = asked if isinstance(asked, Promised) else Promised.of_model(asked)
     manifest = release.manifest
-    if placement is not None and manifest["dirty"] != dirty:
+    if placement is not None and manifest.dirty != dirty:
         raise VerificationError("the manifest counts other dirty records than there are")
     check_shape(release, snapshot, dirty=dirty)
     groups = groups_of(release)
     check_counterfeits(release, groups)
     if placement is not None:
         check_placement(release, snapshot.frame.height, placement, groups)
-    distances = manifest["achieved"].get("t")
-    distances = distances if isinstance(distances, dict) else {}
+    reached = manifest.achieved.get("t")
+    distances = tuple(reached) if isinstance(reached, Mapping) else ()
     told = wanted
     if wanted.kind is not None:
-        told = Promised.told(manifest["guarantee"])
+        told = Promised.told(manifest.promise.guarantee())
     values = wanted.reads_values or told.reads_values or bool(distances)
-    fakes = manifest["counterfeits"]["total"] > 0
-    foreign = fakes or loose > 0 or excused is not None or (placement is None and manifest["dirty"] > 0)
+    fakes = manifest.counterfeits.total > 0
+    foreign = fakes or loose > 0 or excused is not None or (placement is None and manifest.dirty > 0)
     counts = counts_of(release, groups, snapshot, values=values, foreign=foreign)
     check_description(release, snapshot, groups)
     check_boxes(release, groups)
@@ -90,7 +92,7 @@ def verify(
         told.judge.check_manifest(manifest, told, wanted, snapshot.schema, snapshot.frame.height - dirty)
     _check_achieved(release, told, counts, snapshot, distances)
     # Whose records the dirty rows are is known when publishing only: their values need not be in the snapshot.
-    beyond = placement is None and manifest["dirty"] > 0
+    beyond = placement is None and manifest.dirty > 0
     lines = [
         line_of(snapshot.frame[name], snapshot.schema[name], release.cells[name], beyond=beyond)
         for name in snapshot.schema.quasi
@@ -125,7 +127,7 @@ def _check_groups(release: Release, promised: Promised, counts: Counts, groups: 
 
 
 def _check_achieved(
-    release: Release, promised: Promised, counts: Counts, snapshot: Snapshot, distances: dict[str, Any]
+    release: Release, promised: Promised, counts: Counts, snapshot: Snapshot, distances: tuple[str, ...]
 ) -> None:
     """Compare the levels that the manifest tells with those that were counted."""
     achieved = together([own.achieved(counts) for own in promised.demands])
@@ -138,5 +140,5 @@ def _check_achieved(
         achieved = {**achieved, "t": known}
     if is_sample(release):
         achieved = {**achieved, **check_sample(release, snapshot)}
-    if not same_levels(achieved, release.manifest["achieved"]):
+    if not same_levels(achieved, {key: thawed(level) for key, level in release.manifest.achieved.items()}):
         raise VerificationError("the manifest claims another level than the table", hint=f"The table has {achieved}.")

@@ -18,7 +18,7 @@ from reveil.tables.notation import Form, split_label
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from reveil.releases.release import Cells
+    from reveil.releases.table import Cells
     from reveil.tables.schema import Column
     from reveil.verification.arrays import AnyInts, Bools, Codes, Ints
 

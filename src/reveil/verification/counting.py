@@ -16,6 +16,7 @@ from reveil.verification.arrays import Codes, Ints, distinct_rows, renumbered
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.releases.manifest import Counterfeits
     from reveil.releases.release import Release
     from reveil.tables.schema import Column
     from reveil.tables.snapshot import Snapshot
@@ -127,7 +128,7 @@ def groups_of(release: Release) -> Groups:
     rows = np.bincount(of_row, minlength=len(numbers)).astype(np.int64)
     fakes = np.zeros(len(numbers), np.int64)
     if release.groups is not None and len(numbers):
-        told = counterfeits_in(release.manifest["counterfeits"])
+        told = counterfeits_in(release.manifest.counterfeits)
         group = np.array(list(told), np.int64)
         place = np.minimum(np.searchsorted(numbers, group), len(numbers) - 1)
         known = numbers[place] == group
@@ -135,19 +136,12 @@ def groups_of(release: Release) -> Groups:
     return Groups(numbers, of_row, rows, np.minimum(fakes, rows))
 
 
-def counterfeits_in(told: Mapping[str, Any]) -> dict[int, int]:
+def counterfeits_in(told: Counterfeits) -> dict[int, int]:
     """Return the counterfeits per group that a manifest counts, as far as they can be read."""
-    given = told.get("per_group", {})
-    if not isinstance(given, dict):
-        return {}
     return {
         int(number): many
-        for number, many in given.items()
-        if number.isdecimal()
-        and len(number) <= _DIGITS
-        and str(int(number)) == number
-        and isinstance(many, int)
-        and 0 < many < 2**31
+        for number, many in told.per_group.items()
+        if number.isdecimal() and len(number) <= _DIGITS and str(int(number)) == number and 0 < many < 2**31
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import VerificationError
-from reveil.releases.release import COUNT, GROUP
+from reveil.releases.table import COUNT, GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

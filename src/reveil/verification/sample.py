@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
 
 from reveil.core.errors import VerificationError
 from reveil.tables.hierarchy import value_text
@@ -16,7 +15,8 @@ from reveil.tables.notation import Form, parsed, split_label
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.releases.release import Cells, Release
+    from reveil.releases.release import Release
+    from reveil.releases.table import Cells
     from reveil.tables.schema import Column
     from reveil.tables.snapshot import Snapshot
 
@@ -26,7 +26,7 @@ _ROUNDING = 1e-9
 
 def is_sample(release: Release) -> bool:
     """Return whether a manifest keeps secret how many records were left out."""
-    return release.manifest["suppressed"] is None
+    return release.manifest.suppressed is None
 
 
 def check_sample(release: Release, snapshot: Snapshot) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def check_sample(release: Release, snapshot: Snapshot) -> dict[str, Any]:
 
     Whether records were taken by dice, and how likely each was, no table can say.
     """
-    told = release.manifest["guarantee"]
+    told: dict[str, Any] = dict(release.manifest.promise.guarantee())
     try:
         k, beta, epsilon, delta = int(told["k"]), float(told["beta"]), float(told["epsilon"]), float(told["delta"])
         scales = dict(told["method"]["scales"])
@@ -65,6 +65,8 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     Here gamma = 1 - (1 - beta) / e^epsilon. By the Chernoff bound exp(-n KL(gamma, beta)) no further n matters once
     that is below the largest found.
     """
+    from scipy.stats import binom
+
     rest = (1 - beta) * math.exp(-epsilon)
     gamma = 1 - rest
     divergence = gamma * math.log(gamma / beta) + rest * math.log(rest / (1 - beta))

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import VerificationError
-from reveil.releases.release import COUNT, GROUP
+from reveil.releases.table import COUNT, GROUP
 from reveil.verification.geometry import points_in_boxes
 from reveil.verification.matching import Seats, fillable
 
@@ -38,7 +38,7 @@ class _Places:
 def check_beyond(release: Release, lines: Sequence[Line]) -> None:
     """Check that values which nobody has stand in boxes of dirty records only: one in each at least."""
     told = [line.beyond[release.cells[line.name].index] for line in lines if line.beyond is not None]
-    if told and int(np.logical_or.reduce(told).sum()) > release.manifest["dirty"]:
+    if told and int(np.logical_or.reduce(told).sum()) > release.manifest.dirty:
         raise VerificationError(
             "more boxes have values that the snapshot does not than there are dirty records", hint=ANOTHER_SNAPSHOT
         )
@@ -59,7 +59,7 @@ def check_assignment(
     nested, the level of the innermost box that holds each record.
     """
     own, told = _values(snapshot, release)
-    empty = release.manifest["dirty"] + loose
+    empty = release.manifest.dirty + loose
     if release.groups is None:
         slots = _slots({"box": release.classes, "value": told})
     else:

@@ -16,6 +16,7 @@ from reveil.verification import verify
 from reveil.verification.record import MemoryRecord
 
 if TYPE_CHECKING:
+    from reveil.releases.manifest import Manifest
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import AnyInts
     from reveil.verification.promised import Promised
@@ -34,10 +35,10 @@ class Expected:
     series_id: str
     previous: str | None
 
-    def check(self, manifest: dict[str, object]) -> None:
+    def check(self, manifest: Manifest) -> None:
         """Refuse a manifest that names another place."""
         for key in ("release", "series_id", "previous"):
-            if manifest.get(key) != getattr(self, key):
+            if getattr(manifest, key) != getattr(self, key):
                 raise VerificationError(f"the manifest names another {key} than this release has in its series")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import VerificationError
-from reveil.releases.release import COUNT, GROUP, LEVEL, dtype_name
+from reveil.releases.release import dtype_name
+from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.notation import Form
 from reveil.tables.schema import Role
 from reveil.verification.cells import wanted_form
@@ -34,16 +35,16 @@ def check_shape(release: Release, snapshot: Snapshot, *, dirty: int = 0) -> None
             "the published columns are not those of the schema", hint=f"Expected {', '.join(expected)}."
         )
     manifest = release.manifest
-    rows, fakes = len(release.classes), manifest["counterfeits"]["total"]
-    left_out = {key: manifest[key] or 0 for key in ("suppressed", "withheld")}
-    more_than_asked = manifest["dirty"] - dirty
-    if min(fakes, manifest["dirty"], *left_out.values()) < 0:
+    rows, fakes = len(release.classes), manifest.counterfeits.total
+    left_out = {"suppressed": manifest.suppressed or 0, "withheld": manifest.withheld}
+    more_than_asked = manifest.dirty - dirty
+    if min(fakes, manifest.dirty, *left_out.values()) < 0:
         raise VerificationError("the manifest counts less than nothing")
     accounted = rows - fakes - more_than_asked + sum(left_out.values())
     # A sample does not say how many records it leaves out: there may be more records than it accounts for.
-    secret = manifest["suppressed"] is None and accounted < snapshot.frame.height
-    if rows != manifest["rows"] or not (secret or accounted == snapshot.frame.height):
-        some = {"counterfeit": fakes, "dirty": manifest["dirty"], "withheld": left_out["withheld"]}
+    secret = manifest.suppressed is None and accounted < snapshot.frame.height
+    if rows != manifest.rows or not (secret or accounted == snapshot.frame.height):
+        some = {"counterfeit": fakes, "dirty": manifest.dirty, "withheld": left_out["withheld"]}
         more = "".join(f", {many:,} {what}" for what, many in some.items() if many)
         raise VerificationError(
             f"{rows:,} rows are published{more} and {left_out['suppressed']:,} suppressed, but the snapshot has "
@@ -54,16 +55,14 @@ def check_shape(release: Release, snapshot: Snapshot, *, dirty: int = 0) -> None
 
 def check_counterfeits(release: Release, groups: Groups) -> None:
     """Check that the manifest counts the counterfeits of each group that has any, and that none has nothing else."""
-    told: dict[str, Any] = release.manifest["counterfeits"]
-    given = told.get("per_group", {})
-    if told["total"] and release.groups is None:
+    told = release.manifest.counterfeits
+    if told.total and release.groups is None:
         raise VerificationError(f"a table with counterfeits needs a column {GROUP!r}, for their number per group")
     known = counterfeits_in(told)
     if (
-        not isinstance(given, dict)
-        or len(known) != len(given)
+        len(known) != len(told.per_group)
         or len(known) != int(np.count_nonzero(groups.fakes))
-        or sum(known.values()) != told["total"]
+        or sum(known.values()) != told.total
     ):
         raise VerificationError(
             "the manifest does not count the counterfeits group by group",
@@ -75,19 +74,19 @@ def check_counterfeits(release: Release, groups: Groups) -> None:
 
 def check_description(release: Release, snapshot: Snapshot, groups: Groups) -> None:
     """Check what the manifest says of groups and columns."""
-    if len(groups.numbers) != release.manifest["groups"]:
+    if len(groups.numbers) != release.manifest.groups:
         raise VerificationError("the manifest counts other groups than the table has")
     schema, nested = snapshot.schema, release.levels is not None
-    for column in release.manifest["columns"]:
-        name = column["name"]
-        if name in (GROUP, LEVEL) and column["role"] == name:
+    for column in release.manifest.columns:
+        name = column.name
+        if name in (GROUP, LEVEL) and column.role == name:
             continue
         raw = snapshot.frame[name]
         quasi = schema[name].role is Role.QUASI
         form = wanted_form(raw, schema[name], nested=nested) if quasi else Form.VALUE
-        if column["role"] != schema[name].role or Form(column["form"]) is not form:
+        if column.role != schema[name].role or Form(column.form) is not form:
             raise VerificationError(f"the manifest describes column {name!r} as something else", column=name)
-        if column["type"] != dtype_name(raw.dtype) and schema[name].role is not Role.SENSITIVE:
+        if column.type != dtype_name(raw.dtype) and schema[name].role is not Role.SENSITIVE:
             raise VerificationError(f"the manifest gives column {name!r} another type", column=name)
 
 

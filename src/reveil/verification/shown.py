@@ -61,7 +61,7 @@ class Shown:
     @cached_property
     def sensitive(self) -> tuple[str, ...]:
         """The sensitive columns of the release."""
-        return tuple(c["name"] for c in self.release.manifest["columns"] if c["role"] == "sensitive")
+        return self.release.manifest.sensitive
 
     @cached_property
     def _values(self) -> tuple[Codes, pl.DataFrame]:

@@ -13,7 +13,7 @@ import reveil as rv
 from reveil.models.encoding import encode_quasi
 from reveil.releases.admitted import admitted_codes
 from reveil.releases.foreign.cells import Reading
-from reveil.releases.release import Cells
+from reveil.releases.table import Cells
 from reveil.tables.hierarchy import Taxonomy
 from reveil.tables.notation import Form
 from reveil.tables.schema import Column, Role

@@ -11,7 +11,7 @@ import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, mask_of
 from reveil.releases.groups import groups_of
-from reveil.releases.release import LEVEL
+from reveil.releases.table import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping

@@ -81,7 +81,7 @@ def measure(
     """
     published = release if isinstance(release, Release) else Release.read(os.fspath(release))
     # Where the manifest promises a bound for a sample, the types of its columns must not depend on the table.
-    snapshot = read_snapshot(frame, schema.steadied() if "beta" in published.manifest["guarantee"] else schema)
+    snapshot = read_snapshot(frame, schema.steadied() if "beta" in published.manifest.promise.settings else schema)
     published = respelled(published, snapshot)
     subject = Subject(snapshot, published, Workload(queries, seed, dimensionality, selectivity))
     found: dict[str, Any] = {}

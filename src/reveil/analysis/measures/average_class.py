@@ -22,7 +22,7 @@ class AverageClass(Measure):
 
     def of(self, subject: Subject) -> Mapping[str, Any]:
         """Divide."""
-        least = smallest_size(subject.release.manifest["guarantee"])
+        least = smallest_size(subject.release.manifest.promise.guarantee())
         groups = len(subject.group_rows)
         return {"c_avg": None if least is None or not groups else subject.rows / least / groups}
 

@@ -116,12 +116,12 @@ class Subject:
     @property
     def fakes(self) -> int:
         """Counterfeit rows among the published ones."""
-        return int(self.release.manifest["counterfeits"]["total"])
+        return self.release.manifest.counterfeits.total
 
     @property
     def dirty(self) -> int:
         """Published rows of people who were not asked for, with their last known record."""
-        return int(self.release.manifest["dirty"])
+        return self.release.manifest.dirty
 
     @property
     def weight(self) -> int:
@@ -131,12 +131,12 @@ class Subject:
     @property
     def withheld(self) -> int:
         """Records held back because of what earlier releases told."""
-        return int(self.release.manifest["withheld"])
+        return self.release.manifest.withheld
 
     @property
     def suppressed(self) -> int:
         """Records left out because of this release alone; counted here where the manifest must not tell."""
-        told = self.release.manifest["suppressed"]
+        told = self.release.manifest.suppressed
         return self.records - (self.rows - self.fakes - self.dirty) - self.withheld if told is None else int(told)
 
     @property

@@ -20,7 +20,7 @@ from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, IntArray
-    from reveil.releases.release import Cells
+    from reveil.releases.table import Cells
 
 FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}  # the others are sets
 

@@ -50,7 +50,7 @@ def _largest(subject: Subject, name: str) -> float:
 
 def _distance(subject: Subject, name: str, reference: Reference) -> str | None:
     """Return the distance that the guarantee names for an attribute, where the attribute has it."""
-    guarantee = subject.release.manifest["guarantee"]
+    guarantee: dict[str, Any] = dict(subject.release.manifest.promise.guarantee())
     possible = {"equal": True, "ordered": reference.ordered, "taxonomy": reference.levels is not None}
     for part in (guarantee, *guarantee.get("all", [])):
         t = part.get("t")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
     from reveil.models.statistics import Partition
-    from reveil.releases.release import Cells
+    from reveil.releases.table import Cells
 
 
 @dataclass(frozen=True)

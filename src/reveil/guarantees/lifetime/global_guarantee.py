@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,10 +15,11 @@ from reveil.guarantees.assembly import (
     check_no_method,
     check_one_sensitive,
     check_person,
+    check_same_promise,
     describe_columns,
-    other_promise,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
+from reveil.guarantees.explained import RETURN, TOGETHER, Explained
 from reveil.guarantees.lifetime.forecast import forecast
 from reveil.guarantees.lifetime.global_release import (
     SURVIVAL,
@@ -41,6 +42,7 @@ from reveil.models.k_anonymity import KAnonymity
 from reveil.models.limits import Limit, at_most
 from reveil.models.statistics import GroupStats, Histogram
 from reveil.releases.manifest import make_manifest
+from reveil.releases.release import release_of
 from reveil.releases.respelling import folded_values, folds
 from reveil.tables.alike import folded, spelled_as
 from reveil.tables.hierarchy import value_text
@@ -49,13 +51,14 @@ from reveil.tables.snapshot import canonical_text
 from reveil.vault.protocol import Entries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from fractions import Fraction
 
     from reveil.grouping.groupers.base import Grouper
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
+    from reveil.releases.manifest import Manifest
     from reveil.releases.membership import Membership
+    from reveil.releases.promise import Against, Promise
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
@@ -113,6 +116,20 @@ class GlobalGuarantee(Guarantee):
     """
 
     kind: ClassVar[str] = "global"
+    explained: ClassVar[Explained] = Explained(
+        about="ever",
+        plain=(
+            (
+                f"{TOGETHER} That somebody ever had a certain value can be concluded with a chance of at most "
+                "{bound}, over all the releases."
+            ),
+            (
+                "Each release spends a part of a budget. Whoever has none left rests: they are not published any more, "
+                "whatever their value is now."
+            ),
+        ),
+        uncovered=("Somebody who knows that a value did not change.", RETURN),
+    )
     remembers: ClassVar[bool] = True
     paths: ClassVar[tuple[str, ...]] = ("population",)  # settings that are paths, relative to a config
     survival: ClassVar[Ledger] = SURVIVAL
@@ -200,7 +217,7 @@ class GlobalGuarantee(Guarantee):
         return self.largest if self.largest is not None else Geometric.GROWTH * self.strategy.ratio(self.exact)
 
     @property
-    def against(self) -> str:  # type: ignore[override]  # a constant elsewhere
+    def against(self) -> Against:  # type: ignore[override]  # a constant elsewhere
         """What the adversary knows: who is there, unless a registration list hides it."""
         return "presence" if self.population is None else "nothing"
 
@@ -276,9 +293,8 @@ class GlobalGuarantee(Guarantee):
         size = KAnonymity(self.rule.least)
         return size if self.harmless or self.when_exhausted == "suppress" else size & FrequencyDiversity(self.l)
 
-    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
-        guarantee = {"kind": self.kind, "grade": "counted", **self.settings()}
+    def promise(self) -> Promise:
+        """Return what every release of these settings promises."""
         told = "over all the releases of this series together, nobody is told ever to have had a value with more than "
         told += f"1/{plain_number(self.exact)}"
         if self.harmless:
@@ -290,21 +306,16 @@ class GlobalGuarantee(Guarantee):
         lasts = ("Permanent values never leave who has them; persons may be published as they were first told.",)
         leaks = (_LEAKS[self.when_exhausted],) if self.when_exhausted in _LEAKS else ()
         knows = _KNOWS if self.population is None else _HIDDEN
-        return (
-            guarantee,
-            f"{told[0].upper()}{told[1:]}.",
-            (knows, _COUNTED, apart, stay, *(lasts if self.permanent else ()), *leaks),
-        )
+        assumes = (knows, _COUNTED, apart, stay, *(lasts if self.permanent else ()), *leaks)
+        return self.state(f"{told[0].upper()}{told[1:]}.", assumes, grade="counted", settings=self.settings())
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
-        guarantee, claim, _ = self.promise()
-        if manifest.get("adopted"):
-            claim = manifest["claim"] if manifest["claim"].startswith(claim) else claim
-        own = {key: value for key, value in guarantee.items() if not self.may_change(key, None, None)}
-        if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != value for key, value in own.items()):
-            raise other_promise()
-        if manifest["suppressed"] or manifest["dirty"] or manifest["counterfeits"]["total"]:
+        own, told = self.promise(), manifest.promise
+        if manifest.adopted:
+            own = replace(own, claim=told.claim if told.claim.startswith(own.claim) else own.claim)
+        check_same_promise(told, own, [key for key in own.settings if not self.may_change(key, None, None)])
+        if manifest.suppressed or manifest.dirty or manifest.counterfeits.total:
             raise VerificationError("the manifest speaks of records that this guarantee has not")
 
     def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
@@ -344,26 +355,22 @@ class GlobalGuarantee(Guarantee):
         terms = self.terms(memory)
         now = Situation.of(memory, terms)
         made = make_groups(snapshot, codes, now, terms, memory)
-        release, placement, _ = publish_rows(snapshot, made, now, memory, rng)
+        table, placement, _ = publish_rows(snapshot, made, now, memory, rng)
         published = as_published(snapshot, now, memory)
         if published is not None:
             snapshot, codes = published, encode(published)
-        guarantee, claim, assumes = self.promise()
         model = self.model_for(snapshot.schema)
-        release.manifest.update(
-            make_manifest(
-                series=series,
-                release=memory.release,
-                guarantee=guarantee,
-                claim=claim,
-                assumes=assumes,
-                columns=describe_columns(snapshot, codes, two_tables=False, groups=True),
-                rows=len(placement),
-                groups=made.size,
-                achieved=model.achieved(_statistics(made, codes)),
-                withheld=int(now.out.sum()),
-            )
+        manifest = make_manifest(
+            series=series,
+            release=memory.release,
+            promise=self.promise(),
+            columns=describe_columns(snapshot, codes, two_tables=False, groups=True),
+            rows=len(placement),
+            groups=made.size,
+            achieved=model.achieved(_statistics(made, codes)),
+            withheld=int(now.out.sum()),
         )
+        release = release_of(table, manifest)
         sizes = np.bincount(made.groups[made.groups >= 0])
         facts: dict[str, Any] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
         entries = what_is_told(made, now, terms)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import InfeasibleError
 from reveil.core.randomness import shuffled
 from reveil.grouping.groupers.mondrian import Mondrian
@@ -22,12 +23,12 @@ from reveil.guarantees.signatures.signature_based import points_of
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.statistics import Partition
 from reveil.releases.release import Release, compact
+from reveil.releases.table import PublishedTable
 from reveil.tables.notation import SUPPRESSED_VALUE, parsed
 from reveil.tables.snapshot import Snapshot, canonical_text
 from reveil.vault.protocol import Entries, Ledger
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.grouping.recoders.base import Recoded
     from reveil.guarantees.base import Memory
     from reveil.models.encoding import Codes
@@ -207,7 +208,7 @@ def _partition(groups: CodeArray) -> Partition:
     order = np.argsort(groups, kind="stable")
     inside: CodeArray = order[groups[order] >= 0].astype(np.int32)
     sizes = np.bincount(groups[inside])
-    return Partition(inside, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), len(groups))
+    return Partition(inside, offsets_of(sizes), len(groups))
 
 
 def what_is_told(made: Made, now: Situation, terms: Terms) -> tuple[Entries, ...]:
@@ -247,8 +248,8 @@ def what_is_told(made: Made, now: Situation, terms: Terms) -> tuple[Entries, ...
 
 def publish_rows(
     snapshot: Snapshot, made: Made, now: Situation, memory: Memory, rng: np.random.Generator
-) -> tuple[Release, CodeArray, IntArray]:
-    """Put the rows in an order drawn by dice; return the release, the record of each row, and the groups' numbers."""
+) -> tuple[PublishedTable, CodeArray, IntArray]:
+    """Put the rows in an order drawn by dice; return the table, the record of each row, and the groups' numbers."""
     placement = shuffled(rng, np.flatnonzero(made.groups >= 0).astype(np.int32))
     numbers = rng.permutation(made.size) + 1
     name = snapshot.schema.sensitive[0]
@@ -257,8 +258,7 @@ def publish_rows(
     values = texts.gather(now.values[placement]).alias(name)
     if now.hidden.any():
         values = hide(values, now.hidden[placement])
-    release = Release(
-        {},
+    table = PublishedTable(
         published_names(snapshot, two_tables=False),
         made.recoded.cells,
         made.recoded.classes[placement],
@@ -266,7 +266,7 @@ def publish_rows(
         snapshot.native,
         numbers[made.groups[placement]].astype(np.int32),
     )
-    return release, placement, numbers
+    return table, placement, numbers
 
 
 def hide(values: pl.Series, hidden: BoolArray) -> pl.Series:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -11,12 +11,14 @@ import polars as pl
 from reveil.core.errors import InfeasibleError
 from reveil.core.randomness import shuffled
 from reveil.grouping.recoders.boxes import BoxRecoder
+from reveil.guarantees.assembly import counted_counterfeits
 from reveil.guarantees.refinement.entries import Cut
 from reveil.guarantees.refinement.extras import Extras, decoded, extended, extras_of
 from reveil.guarantees.refinement.plan import Decided, Rules, decide, grouped
 from reveil.models.encoding import Codes, encode
 from reveil.models.statistics import GroupStats, Histogram, Partition
-from reveil.releases.release import Release, compact
+from reveil.releases.release import compact
+from reveil.releases.table import PublishedTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.refinement.reading import Reading
+    from reveil.releases.manifest import Counterfeits
     from reveil.tables.snapshot import Snapshot
     from reveil.vault.protocol import Book
 
@@ -37,11 +40,9 @@ class Rows:
     values: pl.DataFrame = field(repr=False)
     number: CodeArray = field(repr=False)  # the published number of each group
 
-    def counterfeits(self) -> dict[str, Any]:
+    def counterfeits(self) -> Counterfeits:
         """Count the counterfeits, in all and per group, as the manifest has them."""
-        numbers, counts = np.unique(self.number[self.group[self.record < 0]], return_counts=True)
-        per_group = {str(number): int(count) for number, count in zip(numbers, counts, strict=True)}
-        return {"total": int(counts.sum()), "per_group": per_group}
+        return counted_counterfeits(self.number[self.group[self.record < 0]])
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Made:
             dtype = self.snapshot.frame.schema[name]
             word, at = words[name]
             said = past.said[at]
-            today = said.indptr[1:] - 1
+            today = said.offsets[1:] - 1
             beside = np.flatnonzero(self.decided.beside)
             cell = self.decided.absent.cell[beside]
             helped = Histogram.of(
@@ -128,13 +129,13 @@ class Made:
             columns.append(decoded(book, name, word.lasting[codes], dtype))
         return pl.DataFrame(columns)
 
-    def release(self, rows: Rows, names: tuple[str, ...], native: str) -> Release:
-        """Recode the groups; the manifest is still to be filled in."""
+    def table(self, rows: Rows, names: tuple[str, ...], native: str) -> PublishedTable:
+        """Recode the groups, and put the rows together."""
         recoded = BoxRecoder().recode(self.codes, self.partition)
         of_group = np.full(self.cut.n_groups, -1, np.int32)
         of_group[self.partition.labels[self.partition.order]] = recoded.classes[self.partition.order]
         values = rows.values.select(name for name in names if name in rows.values.columns)
-        return Release({}, names, recoded.cells, of_group[rows.group], values, native, rows.number[rows.group])
+        return PublishedTable(names, recoded.cells, of_group[rows.group], values, native, rows.number[rows.group])
 
 
 def make(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,12 +17,14 @@ from reveil.guarantees.assembly import (
     check_names,
     check_no_bins,
     check_person,
+    check_same_promise,
     describe_columns,
     other_promise,
     published_names,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.counted import group_statistics
+from reveil.guarantees.explained import EVER, TOGETHER, Explained
 from reveil.guarantees.refinement.absent import absent_of
 from reveil.guarantees.refinement.adopted import fitted, shown_by
 from reveil.guarantees.refinement.entries import Pieces, entries_of, table_entries
@@ -37,6 +39,7 @@ from reveil.models.encoding import encode_sensitive
 from reveil.models.statistics import GroupStats, Histogram
 from reveil.models.t_closeness import TCloseness
 from reveil.releases.manifest import make_manifest
+from reveil.releases.release import release_of
 from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
@@ -44,8 +47,11 @@ if TYPE_CHECKING:
 
     from reveil.models.encoding import Codes
     from reveil.models.limits import Limit
+    from reveil.releases.manifest import Manifest
     from reveil.releases.membership import Membership
+    from reveil.releases.promise import Promise
     from reveil.releases.release import Release
+    from reveil.releases.table import PublishedTable
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
     from reveil.vault.protocol import Entries
@@ -102,6 +108,20 @@ class Refinement(Guarantee):
     """
 
     kind: ClassVar[str] = "refinement"
+    explained: ClassVar[Explained] = Explained(
+        about="people",
+        plain=(
+            f"{TOGETHER} Whatever crowd of people they can single out that way still has {{part}}.",
+            (
+                "To keep that word, some people may be published again as they were last told (dirty records), or be "
+                "held back for a while."
+            ),
+        ),
+        uncovered=(
+            "Somebody who knows from elsewhere whose value changed, or, where counterfeits are added, who left.",
+            EVER,
+        ),
+    )
     remembers: ClassVar[bool] = True
 
     k: int | None = None
@@ -190,13 +210,11 @@ class Refinement(Guarantee):
                 hint="Forget them with --tombstone: a pseudonym and the number of a cell stay, nothing else.",
             )
 
-    def promise(self, method: Grouper) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+    def promise(self, method: Grouper) -> Promise:
+        """Return what every release promises that this method makes."""
         blind = not method.reads_values(self.model) or self.blind
         settings = {key: getattr(self, key) for key in ("dirty", "counterfeits", "blind")}
-        guarantee = {
-            "kind": self.kind,
-            "grade": "blind" if blind else "counted",
+        stated = {
             **self.model.parameters(),
             **settings,
             **({} if self.slack is None else {"slack": self.slack}),
@@ -212,16 +230,17 @@ class Refinement(Guarantee):
             else "The adversary does not reason about why the groups are as they are."
         )
         more = [_DIRTY] if self.dirty == "allow" else []
-        return guarantee, claim, (_KNOWS, _CHANGES, how, *more, *([_FAKES] if self.counterfeits else []))
+        assumes = (_KNOWS, _CHANGES, how, *more, *([_FAKES] if self.counterfeits else []))
+        return self.state(claim, assumes, grade="blind" if blind else "counted", settings=stated)
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
-        asked = {"kind": self.kind, **self.model.parameters(), "counterfeits": self.counterfeits, "blind": self.blind}
-        told = manifest["guarantee"]
-        sentence = f"{self.model.sentence()}."
-        if any(told.get(key) != value for key, value in asked.items()) or sentence not in manifest["claim"]:
+        told, own = manifest.promise, self.promise(Mondrian())  # of the method nothing is compared
+        asked = [*self.model.parameters(), "counterfeits", "blind"]
+        if f"{self.model.sentence()}." not in told.claim:
             raise other_promise()
-        if manifest["suppressed"] or (manifest["counterfeits"]["total"] and not self.counterfeits):
+        check_same_promise(told, replace(own, grade=told.grade, claim=told.claim), asked)
+        if manifest.suppressed or (manifest.counterfeits.total and not self.counterfeits):
             raise VerificationError("the manifest speaks of suppressed records or counterfeits, which nobody asked for")
 
     def prepare(
@@ -255,31 +274,25 @@ class Refinement(Guarantee):
         names = published_names(snapshot, two_tables=False)
         apart = tuple(name for name in names if snapshot.schema[name].role is not Role.QUASI)
         rows = made.rows(book, apart, rng)
-        release = made.release(rows, names, snapshot.native)
-        guarantee, claim, assumes = self.promise(method)
+        table = made.table(rows, names, snapshot.native)
         withheld = snapshot.frame.height - int((made.cut.group >= 0).sum())
         whole, known = without_shapes(made)
-        release.manifest.update(
-            make_manifest(
-                series=series,
-                release=memory.release,
-                guarantee=guarantee,
-                claim=claim,
-                assumes=assumes,
-                columns=describe_columns(snapshot, made.codes, two_tables=False, groups=True),
-                rows=len(rows.record),
-                groups=made.cut.n_groups,
-                achieved={},
-                withheld=withheld,
-                dirty=made.extras.dirty,
-                counterfeits=rows.counterfeits(),
-            )
+        manifest = make_manifest(
+            series=series,
+            release=memory.release,
+            promise=self.promise(method),
+            columns=describe_columns(snapshot, made.codes, two_tables=False, groups=True),
+            rows=len(rows.record),
+            groups=made.cut.n_groups,
+            achieved=_achieved(table, whole, model),
+            withheld=withheld,
+            dirty=made.extras.dirty,
+            # People asked for who are shown as they were told last, changed or not: how many did change would tell.
+            stale=int(made.decided.frozen.sum()),
+            counterfeits=rows.counterfeits(),
         )
-        # People asked for who are shown as they were told last, changed or not: how many did change would tell.
-        release.manifest["stale"] = int(made.decided.frozen.sum())
-        release.manifest["achieved"] = _achieved(release, whole, model)
         return Prepared(
-            release,
+            release_of(table, manifest),
             rows.record,
             known,
             model,
@@ -323,7 +336,7 @@ class Refinement(Guarantee):
 
     def loose_rows(self, release: Release) -> int:
         """Return how many rows may show the value that was told last."""
-        return int(release.manifest.get("stale", 0))
+        return release.manifest.stale or 0
 
 
 def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
@@ -341,7 +354,7 @@ def _tables(reading: Reading, values: pl.DataFrame, memory: Memory) -> list[Entr
     ]
 
 
-def _achieved(release: Release, snapshot: Snapshot, model: Model) -> dict[str, Any]:
+def _achieved(release: PublishedTable, snapshot: Snapshot, model: Model) -> dict[str, Any]:
     """Return the level that the groups of a release have; counterfeits have values that somebody was told with."""
     if not model.tags.reads_values:
         return model.achieved(group_statistics(release, {}, {}, placed=True))

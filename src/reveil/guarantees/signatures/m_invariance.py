@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.core.errors import InfeasibleError, RefusedError
+from reveil.guarantees.explained import EVER, TOGETHER, Explained
 from reveil.guarantees.signatures.frequencies import is_eligible
 from reveil.guarantees.signatures.machine import Space, form_groups
 from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Memory
     from reveil.guarantees.signatures.machine import Groups
     from reveil.models.encoding import Codes
+    from reveil.releases.promise import Promise
     from reveil.tables.schema import Schema
 
 
@@ -40,6 +42,17 @@ class MInvariance(SignatureGuarantee):
     """
 
     kind: ClassVar[str] = "m-invariance"
+    explained: ClassVar[Explained] = Explained(
+        about="value",
+        plain=(
+            (
+                f"{TOGETHER} As long as people only arrive and leave, they can link nobody with a sensitive value by "
+                "more than a chance of {bound}."
+            ),
+            "Where people return or their values change, that is no longer so.",
+        ),
+        uncovered=("Returns, and changes of a value.", EVER),
+    )
     last_only: ClassVar[bool] = True
 
     m: int
@@ -47,8 +60,8 @@ class MInvariance(SignatureGuarantee):
     def __post_init__(self) -> None:
         self._check_m()
 
-    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+    def promise(self) -> Promise:
+        """Return what every release of these settings promises."""
         claim = (
             "Over all the releases of this series together, nobody's sensitive value is told with more than "
             f"1/{self.m}, as long as nobody comes back after leaving and no value changes."
@@ -59,7 +72,7 @@ class MInvariance(SignatureGuarantee):
             COUNTED,
             "Persons are not related to each other, and nobody else publishes about them.",
         )
-        return {"kind": self.kind, "grade": "counted", "m": self.m}, claim, assumes
+        return self.state(claim, assumes, grade="counted", settings={"m": self.m}, signatures="kept")
 
     def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
         """Say that persons returned or changed, which the claim does not cover."""

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, offsets_of
 from reveil.core.errors import ConfigError, InfeasibleError, VerificationError
+from reveil.core.json_values import frozen_object
 from reveil.core.randomness import shuffled
 from reveil.grouping.bang.keys import KeyArray, interleaved
 from reveil.grouping.bang.memory import lasting_scales
@@ -23,8 +25,9 @@ from reveil.guarantees.assembly import (
     check_no_method,
     check_one_sensitive,
     check_person,
+    check_same_promise,
+    counted_counterfeits,
     describe_columns,
-    other_promise,
     published_names,
     second_table,
 )
@@ -36,16 +39,17 @@ from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.statistics import Partition
 from reveil.releases.manifest import make_manifest
-from reveil.releases.release import Release, compact
+from reveil.releases.release import compact, release_of
+from reveil.releases.table import PublishedTable
 from reveil.tables.notation import parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.signatures.situation import Situation
+    from reveil.releases.manifest import Counterfeits, Manifest
     from reveil.releases.membership import Membership
+    from reveil.releases.promise import Promise
+    from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
 
@@ -104,18 +108,16 @@ class SignatureGuarantee(Guarantee):
         return MUniqueness(self.m)
 
     @abstractmethod
-    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+    def promise(self) -> Promise:
+        """Return what every release of these settings promises."""
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
-        guarantee, claim, _ = self.promise()
-        if manifest.get("adopted"):  # then the series is not blind, and the claim says what it does not cover
-            guarantee["grade"] = manifest["guarantee"].get("grade")
-            claim = manifest["claim"] if manifest["claim"].startswith(claim) else claim
-        if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != own for key, own in guarantee.items()):
-            raise other_promise()
-        if manifest["suppressed"] or manifest["dirty"]:
+        own, told = self.promise(), manifest.promise
+        if manifest.adopted:  # then the series is not blind, and the claim says what it does not cover
+            own = replace(own, grade=told.grade, claim=told.claim if told.claim.startswith(own.claim) else own.claim)
+        check_same_promise(told, own, own.settings)
+        if manifest.suppressed or manifest.dirty:
             raise VerificationError("the manifest speaks of suppressed or dirty records, which this guarantee has not")
 
     @abstractmethod
@@ -150,25 +152,22 @@ class SignatureGuarantee(Guarantee):
         keys, layout = _keys(method, codes, memory) if isinstance(method, BangA) else (None, None)
         groups = self._groups(now, published_alone(memory), codes, rng, keys)
         rows = _Rows.of(groups, rng)
-        release = self._release(snapshot, codes, groups, rows, memory, rng)
-        guarantee, claim, assumes = self.promise()
+        promise = self.promise()
         if method is not None:
-            guarantee["method"] = {"kind": method.name, **method.parameters()}
-        release.manifest.update(
-            make_manifest(
-                series=series,
-                release=memory.release,
-                guarantee=guarantee,
-                claim=claim,
-                assumes=assumes,
-                columns=describe_columns(snapshot, codes, two_tables=self.two_tables, groups=True),
-                rows=len(rows.record),
-                groups=groups.size,
-                achieved={"m": int(groups.sets.sizes[groups.signature].min())},
-                withheld=withheld,
-                counterfeits=rows.counterfeits(),
-            )
+            made = {"method": {"kind": method.name, **method.parameters()}}
+            promise = replace(promise, settings=frozen_object({**promise.settings, **made}))
+        manifest = make_manifest(
+            series=series,
+            release=memory.release,
+            promise=promise,
+            columns=describe_columns(snapshot, codes, two_tables=self.two_tables, groups=True),
+            rows=len(rows.record),
+            groups=groups.size,
+            achieved={"m": int(groups.sets.sizes[groups.signature].min())},
+            withheld=withheld,
+            counterfeits=rows.counterfeits(),
         )
+        release = release_of(self._table(snapshot, codes, groups, rows, memory, rng), manifest)
         # Who keeps a signature was told it before.
         stays = np.append(now.usable >= 0, True)  # the last one stands for counterfeits
         new = np.flatnonzero(~stays[groups.record])
@@ -197,7 +196,7 @@ class SignatureGuarantee(Guarantee):
             release, members, memory, sensitive, self.m, strict=strict, bounded=strict and self.last_only
         )
 
-    def _release(
+    def _table(
         self,
         snapshot: Snapshot,
         codes: Codes,
@@ -205,15 +204,15 @@ class SignatureGuarantee(Guarantee):
         rows: _Rows,
         memory: Memory,
         rng: np.random.Generator,
-    ) -> Release:
-        """Put rows in their published order; the manifest is still to be filled in."""
+    ) -> PublishedTable:
+        """Put rows in their published order."""
         if self.two_tables:
             partition = _tight(codes, groups, self.m, rng)
         else:
             real = groups.record >= 0
             order = groups.record[real]  # rows come group by group
             sizes = np.bincount(groups.group[real], minlength=groups.size)
-            partition = Partition(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
+            partition = Partition(order, offsets_of(sizes), codes.n)
         recoded = BoxRecoder().recode(codes, partition)
         classes = recoded.classes[rows.stand_in]
         name = snapshot.schema.sensitive[0]
@@ -221,9 +220,9 @@ class SignatureGuarantee(Guarantee):
         values = pl.DataFrame([compact(told)])
         names = published_names(snapshot, two_tables=self.two_tables)
         if not self.two_tables:
-            return Release({}, names, recoded.cells, classes, values, snapshot.native, rows.group)
+            return PublishedTable(names, recoded.cells, classes, values, snapshot.native, rows.group)
         batch = second_table(rows.group, values)
-        return Release({}, names, recoded.cells, classes, pl.DataFrame(), snapshot.native, rows.group, batch)
+        return PublishedTable(names, recoded.cells, classes, pl.DataFrame(), snapshot.native, rows.group, batch)
 
 
 @dataclass(frozen=True)
@@ -251,11 +250,9 @@ class _Rows:
         stand_in = np.where(record >= 0, record, lender[groups.group[order]])
         return cls(numbers[groups.group[order]], groups.value[order], record, stand_in.astype(np.int32))
 
-    def counterfeits(self) -> dict[str, Any]:
+    def counterfeits(self) -> Counterfeits:
         """Count the counterfeits, in all and per group, as the manifest has them."""
-        numbers, counts = np.unique(self.group[self.record < 0], return_counts=True)
-        per_group = {str(number): int(count) for number, count in zip(numbers, counts, strict=True)}
-        return {"total": int(counts.sum()), "per_group": per_group}
+        return counted_counterfeits(self.group[self.record < 0])
 
 
 def space_of(codes: Codes, keys: KeyArray | None = None) -> Space:

@@ -9,6 +9,7 @@ import numpy as np
 
 from reveil.core.errors import ConfigError, DataError, InfeasibleError, RefusedError
 from reveil.grouping.groupers.bang import BangA
+from reveil.guarantees.explained import EVER, RETURN, TOGETHER, Explained
 from reveil.guarantees.signatures import blind as blind_grade
 from reveil.guarantees.signatures.machine import form_groups
 from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee, points_of, space_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Memory
     from reveil.guarantees.signatures.machine import Groups
     from reveil.models.encoding import Codes
+    from reveil.releases.promise import Promise
     from reveil.tables.schema import Schema
 
 _KNOWS = (
@@ -77,6 +79,20 @@ class TauSafety(SignatureGuarantee):
     """
 
     kind: ClassVar[str] = "tau-safety"
+    explained: ClassVar[Explained] = Explained(
+        about="value",
+        plain=(
+            (
+                f"{TOGETHER} Even if they know who was in the table when, and whose value changed when, they can link "
+                "nobody with a sensitive value by more than a chance of {bound}."
+            ),
+            (
+                "To keep that word, made-up rows (counterfeits) may stand among the real ones; how many there are in "
+                "each group is told, which ones they are is not. What was added is counted below."
+            ),
+        ),
+        uncovered=(EVER, RETURN),
+    )
 
     m: int
     _: KW_ONLY
@@ -174,17 +190,16 @@ class TauSafety(SignatureGuarantee):
             return not self.blind and before is not None and after is not None and set(before) <= set(after)
         return key == "angelize"
 
-    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+    def promise(self) -> Promise:
+        """Return what every release of these settings promises."""
         grade = "blind" if self.blind else "counted" if self.strict else "none"
         settings = {key: getattr(self, key) for key in ("m", "angelize", "strict", "blind", "fixed")}
-        guarantee = {"kind": self.kind, "grade": grade, **settings}
         if not self.strict:
             claim = (
                 "No bound holds: a changed value is treated as that of a new person, and whoever knows that it changed "
                 f"can do better than 1/{self.m}."
             )
-            return guarantee, claim, (_KNOWS,)
+            return self.state(claim, (_KNOWS,), grade=grade, settings=settings)
         told = "over all the releases of this series together, nobody's sensitive value at any time is told"
         claim = f"{told[0].upper()}{told[1:]} with more than 1/{self.m}."
         if self.blind:
@@ -198,7 +213,8 @@ class TauSafety(SignatureGuarantee):
         apart = "Persons are not related to each other, and nobody else publishes about them."
         seen = "Who is in the table is not hidden: a group of few real people shows their quasi values nearly exactly."
         fixed = ("Nobody's sensitive value ever changes.",) if self.fixed else ()
-        return guarantee, claim, (_KNOWS, how, ever, apart, seen, _STAY, *fixed)
+        assumes = (_KNOWS, how, ever, apart, seen, _STAY, *fixed)
+        return self.state(claim, assumes, grade=grade, settings=settings, signatures="apart")
 
     def situation(self, memory: Memory, schema: Schema) -> Situation:
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""

@@ -14,14 +14,23 @@ import polars as pl
 
 from reveil.core import registry
 from reveil.core.errors import ConfigError, InfeasibleError, VerificationError
+from reveil.core.json_values import JSON, frozen_object, thawed
 from reveil.core.randomness import shuffled
 from reveil.grouping.groupers.base import Grouper, check_feasible, check_plan
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.sampling import Sampling
 from reveil.grouping.suppression import suppress_stretching
-from reveil.guarantees.assembly import check_names, describe_columns, other_promise, published_names, second_table
+from reveil.guarantees.assembly import (
+    check_names,
+    check_same_promise,
+    describe_columns,
+    other_promise,
+    published_names,
+    second_table,
+)
 from reveil.guarantees.base import Guarantee, Memory, Prepared
 from reveil.guarantees.counted import group_statistics, with_distances
+from reveil.guarantees.explained import Explained
 from reveil.guarantees.static.automatic_k import ASSUMES as CHOSEN
 from reveil.guarantees.static.automatic_k import AUTO, LEAST, choose_k
 from reveil.models.base import Model, exact_number
@@ -32,8 +41,11 @@ from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
+from reveil.releases.limits import stated
 from reveil.releases.manifest import make_manifest
-from reveil.releases.release import Release, taken
+from reveil.releases.promise import Promise
+from reveil.releases.release import release_of, taken
+from reveil.releases.table import PublishedTable
 from reveil.tables.schema import Role, Schema
 
 if TYPE_CHECKING:
@@ -44,6 +56,7 @@ if TYPE_CHECKING:
     from reveil.grouping.recoders.base import Recoded, Recoder
     from reveil.models.limits import Limit
     from reveil.models.statistics import Partition
+    from reveil.releases.manifest import Manifest
     from reveil.tables.snapshot import Snapshot
 
 INNERMOST = "Boxes are nested: a row stands for the part of its box that no box of the table with a higher level holds."
@@ -72,6 +85,17 @@ class Static(Guarantee):
     """
 
     kind: ClassVar[str] = "static"
+    explained: ClassVar[Explained] = Explained(
+        about="people",
+        plain=(
+            "Every file is judged by itself: whoever is looked up in it is found in a group with {part}.",
+            (
+                "Nothing is promised about two files together. Somebody who holds two releases about the same people "
+                "can subtract one from the other, and often knows who has what."
+            ),
+        ),
+        uncovered=("Comparing releases: two files about the same people are not bounded by anything.",),
+    )
 
     k: int | Literal["auto"] | None = None
     l: float | None = None
@@ -144,43 +168,42 @@ class Static(Guarantee):
         self.model.check(schema)
         return self.model
 
-    def for_release(self, manifest: Mapping[str, Any]) -> Static:
+    def for_release(self, manifest: Manifest) -> Static:
         """Return these settings with the k that a manifest promises, where it was chosen; or refuse that k."""
         if self.k != AUTO:
             return self
-        chosen = manifest["guarantee"].get("k")
+        chosen = manifest.promise.settings.get("k")
         if isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < LEAST:
             raise other_promise()
         return replace(self, k=chosen)
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:
+    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:
         """Refuse a manifest that does not promise what these settings ask for."""
         if self.k == AUTO:
             self.for_release(manifest).check_promise(manifest, schema, records)
             return
-        asked = {"kind": self.kind, **self.model.parameters(), **_bins(schema)}
-        told = manifest["guarantee"]
+        asked = {**self.model.parameters(), **_bins(schema)}
+        told = manifest.promise
         limit = math.floor(suppression_share(self.suppress) * records)
         sampling = _told_sampling(manifest, self.model)
         asked |= {} if sampling is None else sampling.parameters()
-        differs = [key for key, value in asked.items() if told.get(key) != value]
-        if differs or manifest["claim"] != claim(self.model, schema, sampling):
-            raise other_promise()
-        if sampling is not None and manifest["suppressed"] is not None:
+        words = claim(self.model, schema, sampling)
+        check_same_promise(told, _promise(self.model, words, (), told.grade, asked), asked)
+        if sampling is not None and manifest.suppressed is not None:
             raise VerificationError("the manifest tells how many records a sample leaves out")
         # How many that is the dice decide, and not the config.
-        out = 0 if sampling is not None else manifest["suppressed"]
-        if out is None or out > limit or any(manifest[key] for key in ("withheld", "dirty")):
+        out = 0 if sampling is not None else manifest.suppressed
+        if out is None or out > limit or manifest.withheld or manifest.dirty:
             raise VerificationError(f"more records are left out than the config allows ({limit:,})")
-        if manifest["counterfeits"]["total"]:
+        if manifest.counterfeits.total:
             raise VerificationError("the manifest speaks of counterfeits, and a static release has none")
 
-    def check_made_by(self, manifest: Mapping[str, Any], method: Grouper | None) -> None:
+    def check_made_by(self, manifest: Manifest, method: Grouper | None) -> None:
         """Refuse a release that another method made, where the promise rests on the method: with a sample."""
         method = method or Mondrian()
-        sampled = method.sampling(self.model) is not None or manifest["suppressed"] is None
+        sampled = method.sampling(self.model) is not None or manifest.suppressed is None
         own = {"kind": method.name, **method.parameters()}
-        if sampled and manifest["guarantee"].get("method") != json.loads(json.dumps(own)):
+        if sampled and thawed(manifest.promise.settings.get("method")) != json.loads(json.dumps(own)):
             raise other_promise()
 
     def limits(self) -> tuple[Limit, ...]:
@@ -245,8 +268,10 @@ class Static(Guarantee):
         prepared = replace(prepared, layout=layout)
         if auto is None:
             return prepared
-        prepared.release.manifest["assumes"].append(CHOSEN)
-        return replace(prepared, facts={**prepared.facts, "auto": auto})
+        manifest = prepared.release.manifest
+        promise = replace(manifest.promise, assumes=(*manifest.promise.assumes, CHOSEN))
+        release = prepared.release.under(replace(manifest, promise=promise))
+        return replace(prepared, release=release, facts={**prepared.facts, "auto": auto})
 
 
 def prepare_static(
@@ -288,49 +313,67 @@ def prepare_static(
     recoded = recoder.recode(codes, partition)
     # The order of the rows depends on the dice alone, not on how the grouper went through the table.
     placement = shuffled(rng, np.flatnonzero(partition.labels >= 0).astype(np.int32))
-    release = _release(snapshot, recoded, placement, rng)
+    table = _table(snapshot, recoded, placement, rng)
     # Nothing is counted that nobody asks for.
     read = codes.sensitive if model.tags.reads_values or method.measures_closeness else ()
-    published = {a.name: a.codes[placement] for a in read}
+    shown = {a.name: a.codes[placement] for a in read}
     references = {a.name: a.reference(placement) for a in read}
-    stats = group_statistics(release, published, references, placed=True)
-    release.manifest.update(
-        make_manifest(
-            series=series,
-            release=number,
-            guarantee={
-                "kind": Static.kind,
-                "grade": "counted" if method.reads_values(model) and sampling is None else "blind",
-                **model.parameters(),
-                **_bins(snapshot.schema),
-                **({"suppress": suppress} if suppress else {}),
-                **({} if sampling is None else sampling.parameters()),
-                "method": {"kind": method.name, **method.parameters()},
-            },
-            claim=claim(model, snapshot.schema, sampling),
-            assumes=(
-                *ASSUMES,
-                *(() if sampling is None else sampling.assumes()),
-                *(() if recoded.groups is None else (TELLS_WHO,)),
-                *(() if recoded.levels is None else (INNERMOST,)),
-            ),
-            columns=describe_columns(
-                snapshot,
-                codes,
-                two_tables=recoded.groups is not None,
-                groups=recoded.groups is not None,
-                nested=recoded.levels is not None,
-            ),
-            rows=len(placement),
-            groups=recoded.n_groups,
-            suppressed=None if sampling is not None else codes.n - len(placement),
-            achieved={
-                **with_distances(model.achieved(stats), stats, published if method.measures_closeness else ()),
-                **({} if sampling is None else {"delta": sampling.delta}),
-            },
-        )
+    stats = group_statistics(table, shown, references, placed=True)
+    promise = _promise(
+        model,
+        claim(model, snapshot.schema, sampling),
+        (
+            *ASSUMES,
+            *(() if sampling is None else sampling.assumes()),
+            *(() if recoded.groups is None else (TELLS_WHO,)),
+            *(() if recoded.levels is None else (INNERMOST,)),
+        ),
+        "counted" if method.reads_values(model) and sampling is None else "blind",
+        {
+            **model.parameters(),
+            **_bins(snapshot.schema),
+            **({"suppress": suppress} if suppress else {}),
+            **({} if sampling is None else sampling.parameters()),
+            "method": {"kind": method.name, **method.parameters()},
+        },
     )
-    return Prepared(release, placement, codes, model)
+    manifest = make_manifest(
+        series=series,
+        release=number,
+        promise=promise,
+        columns=describe_columns(
+            snapshot,
+            codes,
+            two_tables=recoded.groups is not None,
+            groups=recoded.groups is not None,
+            nested=recoded.levels is not None,
+        ),
+        rows=len(placement),
+        groups=recoded.n_groups,
+        suppressed=None if sampling is not None else codes.n - len(placement),
+        achieved={
+            **with_distances(model.achieved(stats), stats, shown if method.measures_closeness else ()),
+            **({} if sampling is None else {"delta": sampling.delta}),
+        },
+    )
+    return Prepared(release_of(table, manifest), placement, codes, model)
+
+
+def _promise(
+    model: Model, words: str, assumes: tuple[str, ...], grade: str | None, settings: Mapping[str, JSON]
+) -> Promise:
+    """Return what a release under a model promises; no number bounds what several tell together."""
+    return Promise(
+        Static.kind,
+        words,
+        grade,
+        frozen_object(settings),
+        assumes,
+        about=Static.explained.about,
+        against=Static.against,
+        limits=stated(model.limits("release")),
+        not_covered=Static.explained.not_covered,
+    )
 
 
 def _check_sample(method: Grouper, model: Model, suppress: float) -> Sampling | None:
@@ -344,13 +387,13 @@ def _check_sample(method: Grouper, model: Model, suppress: float) -> Sampling | 
     return sampling
 
 
-def _told_sampling(manifest: Mapping[str, Any], model: Model) -> Sampling | None:
+def _told_sampling(manifest: Manifest, model: Model) -> Sampling | None:
     """Return what a manifest says of a sample, under the model that the config asks for; None if it speaks of none."""
-    told = manifest["guarantee"]
+    told = manifest.promise.settings
     if not {"beta", "epsilon"} & told.keys():
         return None
     try:
-        return Sampling(model.minimum_size, told.get("beta"), told.get("epsilon"))
+        return Sampling(model.minimum_size, told.get("beta"), told.get("epsilon"))  # type: ignore[arg-type]  # judged there
     except ConfigError:
         raise other_promise() from None
 
@@ -368,10 +411,10 @@ def _within_limit(partition: Partition, limit: int, codes: Codes, method: Groupe
     return partition
 
 
-def _release(
+def _table(
     snapshot: Snapshot, recoded: Recoded, placement: npt.NDArray[np.int32], rng: np.random.Generator
-) -> Release:
-    """Put rows in their published order; the manifest is still to be filled in."""
+) -> PublishedTable:
+    """Put rows in their published order."""
     schema, frame = snapshot.schema, snapshot.frame
     apart = recoded.groups is not None  # sensitive values in a table of their own
     names = published_names(snapshot, two_tables=apart)
@@ -380,12 +423,12 @@ def _release(
     if recoded.groups is None:
         if recoded.levels is not None:
             check_names(schema, two_tables=False, nested=True)
-        return Release({}, names, recoded.cells, classes, values, snapshot.native, levels=recoded.levels)
+        return PublishedTable(names, recoded.cells, classes, values, snapshot.native, levels=recoded.levels)
     check_names(schema, two_tables=True)
     # Group numbers are random, and so is the order of the second table: neither says how groups were made.
     groups = (rng.permutation(recoded.n_groups) + 1).astype(np.int32)[recoded.groups[placement]]
     batch = second_table(groups, pl.DataFrame({n: taken(frame[n], placement) for n in schema.sensitive}))
-    return Release({}, names, recoded.cells, classes, values, snapshot.native, groups, batch)
+    return PublishedTable(names, recoded.cells, classes, values, snapshot.native, groups, batch)
 
 
 def claim(model: Model, schema: Schema, sampling: Sampling | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,12 +17,13 @@ from reveil.guarantees.assembly import (
     check_no_method,
     check_one_sensitive,
     check_person,
+    check_same_promise,
     describe_columns,
-    other_promise,
     published_names,
 )
 from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
 from reveil.guarantees.counted import group_statistics
+from reveil.guarantees.explained import TOGETHER, Explained
 from reveil.guarantees.worlds.buckets import largest_l
 from reveil.guarantees.worlds.drawing import draw_worlds, sources_of
 from reveil.guarantees.worlds.matching import better, matched
@@ -32,16 +33,17 @@ from reveil.models.any_group import AnyGroup
 from reveil.models.encoding import Codes, encode, encode_sensitive
 from reveil.models.limits import Limit, keeping_values
 from reveil.releases.manifest import make_manifest
-from reveil.releases.release import Release, taken
+from reveil.releases.release import Release, release_of, taken
+from reveil.releases.table import PublishedTable
 from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from reveil.core.arrays import CodeArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.worlds.drawing import Tokens
+    from reveil.releases.manifest import Manifest
     from reveil.releases.membership import Membership
+    from reveil.releases.promise import Promise
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
 
@@ -118,6 +120,25 @@ class PossibleWorlds(Guarantee):
     """
 
     kind: ClassVar[str] = "worlds"
+    explained: ClassVar[Explained] = Explained(
+        about="value",
+        plain=(
+            (
+                f"{TOGETHER} All of it fits several stories equally well, the true one among them, and they can link "
+                "nobody with a sensitive value by more than a chance of {bound}."
+            ),
+            (
+                "Other columns of the same people may be published later; people may be added, but nobody may change "
+                "or leave."
+            ),
+        ),
+        uncovered=(
+            (
+                "Somebody who knows the value of a person in the table: it can single out one of the stories, and with "
+                "it the values of others."
+            ),
+        ),
+    )
     remembers: ClassVar[bool] = True
     whole_table: ClassVar[bool] = True
     any_columns: ClassVar[bool] = True
@@ -179,35 +200,33 @@ class PossibleWorlds(Guarantee):
         """Return whether a setting may change: how rows are matched may, what the worlds are may not."""
         return key in ("p", "project")
 
-    def promise(self) -> tuple[dict[str, Any], str, tuple[str, ...]]:
-        """Return the guarantee as a manifest states it, the claim, and what it assumes."""
+    def promise(self) -> Promise:
+        """Return what every release of these settings promises."""
         grade = "none" if self.placement == "greedy" else "blind" if self.blind else "worlds"
-        guarantee = {"kind": self.kind, "grade": grade, **self.settings()}
         together = "Over all the releases of this series together"
         if self.placement == "greedy":
             claim = (
                 f"{together}, everybody may have at least {self.l} different sensitive values; how strongly each may "
                 "be believed is not bounded."
             )
-            return guarantee, claim, (_KNOWS, _STAYS)
+            return self.state(claim, (_KNOWS, _STAYS), grade=grade, settings=self.settings())
         claim = f"{together}, nobody's sensitive value is told with more than 1/{self.l}"
         claim += "." if self.blind else ", given the buckets in which values change places."
         how = (
             "Beforehand, every way to deal the values of neighbours to them, each with its plain columns, is equally "
             "likely; the adversary may know the program and everything but the dice."
         )
-        return guarantee, claim, (_KNOWS, how, _STAYS, _BEFOREHAND, *(() if self.blind else (_BUCKETS,)))
+        assumes = (_KNOWS, how, _STAYS, _BEFOREHAND, *(() if self.blind else (_BUCKETS,)))
+        return self.state(claim, assumes, grade=grade, settings=self.settings())
 
-    def check_promise(self, manifest: Mapping[str, Any], schema: Schema, records: int) -> None:  # noqa: ARG002
+    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:  # noqa: ARG002
         """Refuse a manifest that does not promise what these settings ask for."""
-        guarantee, claim, _ = self.promise()
-        if guarantee["grade"] == "worlds" and manifest["guarantee"].get("grade") == _EARLIER[0]:
-            guarantee["grade"], claim = _EARLIER[0], claim.partition(", given the buckets")[0] + _EARLIER[1]
-        fixed = {key: own for key, own in guarantee.items() if not self.may_change(key, None, None)}
-        if manifest["claim"] != claim or any(manifest["guarantee"].get(key) != own for key, own in fixed.items()):
-            raise other_promise()
-        left_out = [key for key in ("suppressed", "withheld", "dirty") if manifest[key]]
-        if left_out or manifest["counterfeits"]["total"]:
+        own = self.promise()
+        if own.grade == "worlds" and manifest.promise.grade == _EARLIER[0]:
+            claim = own.claim.partition(", given the buckets")[0] + _EARLIER[1]
+            own = replace(own, grade=_EARLIER[0], claim=claim)
+        check_same_promise(manifest.promise, own, [key for key in own.settings if not self.may_change(key, None, None)])
+        if manifest.suppressed or manifest.withheld or manifest.dirty or manifest.counterfeits.total:
             raise VerificationError("the manifest speaks of records left out or added, which this guarantee has not")
 
     def prepare(
@@ -231,24 +250,19 @@ class PossibleWorlds(Guarantee):
         sources = sources_of(drawn.tokens, drawn.truth)
         drawn.check_values(values[sources])
         rows = self._rows(snapshot, codes, drawn.tokens, sources, rng)
-        release, placement = self._release(snapshot, codes, rows, drawn.truth), rows[drawn.truth]
-        guarantee, claim, assumes = self.promise()
+        table, placement = self._table(snapshot, codes, rows, drawn.truth), rows[drawn.truth]
         model = self.model_for(whole.schema)
-        release.manifest.update(
-            make_manifest(
-                series=series,
-                release=memory.release,
-                guarantee=guarantee,
-                claim=claim,
-                assumes=assumes,
-                columns=describe_columns(snapshot, codes, two_tables=False, groups=False),
-                rows=codes.n,
-                groups=int(release.classes.max()) + 1,
-                achieved=model.achieved(group_statistics(release, {}, {}, placed=True)),
-            )
+        manifest = make_manifest(
+            series=series,
+            release=memory.release,
+            promise=self.promise(),
+            columns=describe_columns(snapshot, codes, two_tables=False, groups=False),
+            rows=codes.n,
+            groups=int(table.classes.max()) + 1,
+            achieved=model.achieved(group_statistics(table, {}, {}, placed=True)),
         )
         return PreparedWorlds(
-            release,
+            release_of(table, manifest),
             placement,
             codes,
             model,
@@ -309,10 +323,10 @@ class PossibleWorlds(Guarantee):
             rows = better(codes, kinds[sources], matched(codes, kinds[sources], self.p, rng), rows)
         return rows[:, shuffled(rng, np.arange(codes.n, dtype=np.int32))]
 
-    def _release(self, snapshot: Snapshot, codes: Codes, rows: npt.NDArray[np.int32], truth: int) -> Release:
-        """Give each row the box of all it covers, and its values; the manifest is still to be filled in."""
+    def _table(self, snapshot: Snapshot, codes: Codes, rows: npt.NDArray[np.int32], truth: int) -> PublishedTable:
+        """Give each row the box of all it covers, and its values."""
         offsets = np.arange(0, rows.size + 1, len(rows), dtype=np.int64)
         cells, classes, _ = boxed(codes, codes.columns(rows.T.ravel()), offsets)
         names = published_names(snapshot, two_tables=False)
         values = {n: taken(snapshot.frame[n], rows[truth]) for n in names if n not in cells}
-        return Release({}, names, cells, classes, pl.DataFrame(values), snapshot.native)
+        return PublishedTable(names, cells, classes, pl.DataFrame(values), snapshot.native)

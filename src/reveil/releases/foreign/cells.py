@@ -34,7 +34,7 @@ import numpy.typing as npt
 from reveil.core.errors import DataError, shown
 from reveil.models.encoding import Attribute, Kind
 from reveil.releases.foreign.scales import Scale, days, number, scale_of
-from reveil.releases.release import Cells
+from reveil.releases.table import Cells
 from reveil.tables.formats.place import Place
 from reveil.tables.notation import OR_NULL
 from reveil.tables.snapshot import canonical_text
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
+
 Part = range | npt.NDArray[np.int32]
 
 _STARS = re.compile(r"\*+")

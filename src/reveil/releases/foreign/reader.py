@@ -11,16 +11,19 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import DataError, is_shown_whole, shown
+from reveil.core.json_values import FrozenObject
 from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
-from reveil.releases.manifest import digest_of, make_manifest, manifest_path, read_json
-from reveil.releases.release import COUNT, GROUP, LEVEL, Release, classes_of, dtype_name, places_in
+from reveil.releases.manifest import SECOND, Manifest, PublishedColumn, digest_of, manifest_path, read_json
+from reveil.releases.promise import UNKNOWN, Promise
+from reveil.releases.release import Release, classes_of, dtype_name, places_in
+from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.formats import check_path, find_format
 from reveil.tables.formats.place import Place
 from reveil.tables.notation import Form, parsed, to_text
@@ -174,7 +177,7 @@ class _Reading:
             numbers = None if numbers is None else numbers[rows]
         columns = [*self._described(published, table), *_described_groups(numbers, batch)]
         manifest = _manifest(columns, classes if numbers is None else numbers, digest)
-        return Release(manifest, tuple(published), cells, classes, table, first.native, numbers, batch)
+        return Release(tuple(published), cells, classes, table, first.native, numbers, batch, manifest=manifest)
 
     def _check_roles(self, first: Table, second: Table | None, roles: Mapping[str, Role]) -> None:
         """Check that the tables together have what a release needs, and nothing that tells who is who."""
@@ -283,44 +286,41 @@ class _Reading:
             hint="Values are published as they are; take rows with a suppressed value (*) out, or declare it as text.",
         )
 
-    def _described(self, names: Sequence[str], values: pl.DataFrame) -> list[dict[str, str]]:
+    def _described(self, names: Sequence[str], values: pl.DataFrame) -> list[PublishedColumn]:
         return [
-            {
-                "name": name,
-                "role": self.schema[name].role.value,
-                "form": (Form.VALUE if name in values.columns else Form.FOREIGN).value,
-                "type": dtype_name(values.schema[name] if name in values.columns else pl.String()),
-            }
+            PublishedColumn(
+                name,
+                self.schema[name].role.value,
+                (Form.VALUE if name in values.columns else Form.FOREIGN).value,
+                dtype_name(values.schema[name] if name in values.columns else pl.String()),
+            )
             for name in names
         ]
 
 
-def _described_groups(groups: CodeArray | None, batch: pl.DataFrame | None) -> list[dict[str, str]]:
+def _described_groups(groups: CodeArray | None, batch: pl.DataFrame | None) -> list[PublishedColumn]:
     if groups is None:
         return []
-    described = [{"name": GROUP, "role": GROUP, "form": Form.VALUE.value, "type": "Int32"}]
-    for name, dtype in [] if batch is None else list(batch.schema.items())[1:-1]:
-        described.append(
-            {"name": name, "role": "sensitive", "form": "value", "type": dtype_name(dtype), "table": "sensitive"}
-        )
-    return described
+    second = [] if batch is None else list(batch.schema.items())[1:-1]
+    return [
+        PublishedColumn(GROUP, GROUP, Form.VALUE.value, "Int32"),
+        *(PublishedColumn(name, "sensitive", "value", dtype_name(dtype), table=SECOND) for name, dtype in second),
+    ]
 
 
-def _manifest(columns: list[dict[str, str]], groups: CodeArray, digest: str | None) -> dict[str, Any]:
-    """Return a manifest that promises nothing."""
-    manifest = make_manifest(
+def _manifest(columns: list[PublishedColumn], groups: CodeArray, digest: str | None) -> Manifest:
+    """Return a manifest that promises nothing; who made it, when, and whom they left out: nobody said."""
+    return Manifest(
         series=None,
-        release=0,
-        guarantee={"kind": "unknown"},
-        claim="",
-        assumes=(),
-        columns=columns,
+        release=None,
+        promise=Promise(UNKNOWN, ""),
+        columns=tuple(columns),
         rows=len(groups),
         groups=len(np.unique(groups)),
-        achieved={},
+        achieved=FrozenObject({}),
+        suppressed=None,
+        digest=digest,
     )
-    # Who made it, when, and whom they left out: nobody said.
-    return {**manifest, "release": None, "created": None, "suppressed": None, "digest": digest}
 
 
 def _blanked(cells: pl.Series) -> bool:

@@ -16,8 +16,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import DataError, FileError
-from reveil.core.kernels.csv_scan import scan
-from reveil.core.kernels.plain import csv_scan as kinds
+from reveil.core.kernels import csv_scan
 from reveil.tables.formats.base import Format, NameCheck, RawTable
 from reveil.tables.formats.known import check_path
 from reveil.tables.formats.place import Lines, Place
@@ -96,15 +95,15 @@ def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> RawTable:
     delimiter = _delimiter(header)
     # The mark at the start would count as text before a quoted first name.
     content = np.frombuffer(data, np.uint8)[len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0 :]
-    kind, line, cells, columns, records, folds = scan(content, delimiter[0], np.empty(0, np.int64))
-    if kind != kinds.FINE:
+    kind, line, cells, columns, records, folds = csv_scan.scan(content, delimiter[0], np.empty(0, np.int64))
+    if kind != csv_scan.FINE:
         message, hint = _fault(kind, cells, columns, _DELIMITERS[delimiter])
         raise DataError(message, file=path, line=line, hint=hint)
     header_lines = header.count(b"\n") if header.endswith(b"\n") else header.count(b"\n") + 1
     starts = None
     if folds:
         starts = np.empty(records, np.int64)
-        scan(content, delimiter[0], starts)
+        csv_scan.scan(content, delimiter[0], starts)
     schema = {str(i): pl.String for i in range(columns)}
     # With a mark of its own, so that polars does not take one away that belongs to the first name.
     names = _parse(codecs.BOM_UTF8 + header, delimiter, schema, [""], path).row(0)
@@ -220,17 +219,17 @@ def _check_names(names: tuple[str | None, ...], path: Path) -> None:
 def _fault(kind: int, cells: int, columns: int, delimiter: str) -> tuple[str, str]:
     """Say what is wrong with the first bad record, without a word of what is in it."""
     return {
-        kinds.RAGGED: (
+        csv_scan.RAGGED: (
             f"this record has {cells:,} {'cell' if cells == 1 else 'cells'}, the header has {columns:,}",
             f"Cells are separated by {delimiter}s, as in the header; put a cell that has a {delimiter} in quotes.",
         ),
-        kinds.BLANK: ("this line is empty, and records follow", "Take the line out."),
-        kinds.UNCLOSED: ("a quote opens on this line and is never closed", "Close it, or take it away."),
-        kinds.STRAY_QUOTE: ("a quote stands in the middle of a cell", _DOUBLE_QUOTES),
-        kinds.BARE_CR: (
+        csv_scan.BLANK: ("this line is empty, and records follow", "Take the line out."),
+        csv_scan.UNCLOSED: ("a quote opens on this line and is never closed", "Close it, or take it away."),
+        csv_scan.STRAY_QUOTE: ("a quote stands in the middle of a cell", _DOUBLE_QUOTES),
+        csv_scan.BARE_CR: (
             "a carriage return stands alone",
             "Save the file with the line ends of Unix (LF) or Windows (CRLF); inside a cell it needs quotes.",
         ),
-        kinds.NUL: ("a NUL byte stands on this line", "This is not plain text; if it is UTF-16, save it as UTF-8."),
-        kinds.NO_HEADER: ("the first line is empty", "A table starts with a line of column names."),
+        csv_scan.NUL: ("a NUL byte stands on this line", "This is not plain text; if it is UTF-16, save it as UTF-8."),
+        csv_scan.NO_HEADER: ("the first line is empty", "A table starts with a line of column names."),
     }[kind]

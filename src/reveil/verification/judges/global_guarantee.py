@@ -22,6 +22,7 @@ from reveil.verification.shown import forgotten, unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.judges.base import GroupJudge
@@ -64,10 +65,11 @@ class GlobalGuarantee(GuaranteeJudge):
         return (size, FrequencyDiversity(written("l", told.get("l"))))
 
     @classmethod
-    def check_counts(cls, manifest: Mapping[str, Any], asked: Promised, schema: Schema, records: int) -> None:
+    def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:
         """Refuse a weaker l, or other values that are not bounded, or last."""
         super().check_counts(manifest, asked, schema, records)
-        told, settings = manifest["guarantee"], asked.settings
+        told: dict[str, Any] = dict(manifest.promise.guarantee())
+        settings = asked.settings
         if written("l", told.get("l")) < written("l", settings.get("l")):
             raise other_promise("a larger l")
         for key in ("harmless", "permanent"):

@@ -14,6 +14,7 @@ from reveil.verification.promised import Promised, group_demands
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.judges.base import GroupJudge
@@ -41,9 +42,7 @@ class GuaranteeJudge:
         return group_demands(told)
 
     @classmethod
-    def check_manifest(
-        cls, manifest: Mapping[str, Any], told: Promised, asked: Promised, schema: Schema, records: int
-    ) -> None:
+    def check_manifest(cls, manifest: Manifest, told: Promised, asked: Promised, schema: Schema, records: int) -> None:
         """Refuse a manifest that promises something else, or counts what the guarantee does not have."""
         if told.kind != asked.kind:
             raise other_promise(f"a guarantee {asked.kind!r}")
@@ -60,20 +59,20 @@ class GuaranteeJudge:
             raise VerificationError(
                 f"the manifest claims the grade {told.grade!r}, and this release is {' or '.join(sorted(allowed))}"
             )
-        if not cls.states(manifest["claim"], told):
+        if not cls.states(manifest.promise.claim, told):
             raise VerificationError("the claim in words is not what the manifest promises in numbers")
 
     @classmethod
-    def check_counts(cls, manifest: Mapping[str, Any], asked: Promised, schema: Schema, records: int) -> None:  # noqa: ARG003
+    def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:  # noqa: ARG003
         """Refuse counts of records that this guarantee neither leaves out nor adds."""
         for key, what in LEFT_OUT.items():
             if key not in cls.may_count and manifest[key] != 0:
                 raise VerificationError(f"the manifest speaks of {what}, which this guarantee does not have")
-        if "counterfeits" not in cls.may_count and manifest["counterfeits"]["total"]:
+        if "counterfeits" not in cls.may_count and manifest.counterfeits.total:
             raise VerificationError("the manifest speaks of counterfeits, which this guarantee does not have")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
+    def grades(cls, manifest: Manifest, told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """Return the grades that a release may claim."""
         return {"counted"}
 

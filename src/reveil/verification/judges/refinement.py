@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,7 @@ from reveil.verification.refinement.recording import recorded
 from reveil.verification.shown import forgotten, unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.promised import Promised
@@ -46,21 +45,21 @@ class Refinement(GuaranteeJudge):
     may_count: ClassVar[frozenset[str]] = frozenset(["withheld", "dirty", "counterfeits"])
 
     @classmethod
-    def check_counts(cls, manifest: Mapping[str, Any], asked: Promised, schema: Schema, records: int) -> None:
+    def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:
         """Refuse dirty records and counterfeits that nobody allowed."""
         super().check_counts(manifest, asked, schema, records)
-        if manifest["dirty"] and asked.settings.get("dirty", "allow") == "never":
+        if manifest.dirty and asked.settings.get("dirty", "allow") == "never":
             raise VerificationError("the manifest speaks of dirty records, which nobody allowed")
-        if manifest["counterfeits"]["total"] and not asked.settings.get("counterfeits"):
+        if manifest.counterfeits.total and not asked.settings.get("counterfeits"):
             raise VerificationError("the manifest speaks of counterfeits, which nobody allowed")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:
+    def grades(cls, manifest: Manifest, told: Promised, asked: Promised) -> set[str]:
         """Blind where no choice looked at who has which value, and nothing was adopted."""
         method = told.settings.get("method")
         looks = isinstance(method, dict) and method.get("choose") == "gain"
         blind = asked.settings.get("blind") or not (told.reads_values or looks)
-        return {"blind"} if blind and not manifest.get("adopted") else {"counted"}
+        return {"blind"} if blind and not manifest.adopted else {"counted"}
 
     @classmethod
     def needs_everybody(cls, promised: Promised) -> bool:  # noqa: ARG003
@@ -84,7 +83,7 @@ class Refinement(GuaranteeJudge):
                 asked = who < shown.snapshot.frame.height
                 raw = marks_of(canonical_text(shown.snapshot.frame[name]))
                 stale[asked] |= raw[who[asked]] != mark[asked]
-        counted = shown.release.manifest.get("stale", 0)
+        counted = shown.release.manifest.stale or 0
         if int(stale.sum()) > (counted if isinstance(counted, int) else 0):
             raise VerificationError("more rows show another value than the table has than the manifest counts as stale")
         good = np.zeros(len(shown.who), np.bool_)

@@ -11,8 +11,7 @@ from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.guarantee import GuaranteeJudge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.verification.promised import Promised
 
@@ -28,10 +27,10 @@ class Static(GuaranteeJudge):
     may_count: ClassVar[frozenset[str]] = frozenset(["suppressed"])
 
     @classmethod
-    def check_counts(cls, manifest: Mapping[str, Any], asked: Promised, schema: Schema, records: int) -> None:
+    def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:
         """Refuse more suppressed records than were allowed, and other bins than the schema has."""
         super().check_counts(manifest, asked, schema, records)
-        told = manifest["guarantee"]
+        told: dict[str, Any] = dict(manifest.promise.guarantee())
         bins = {name: n for name in schema.sensitive if (n := schema[name].bins) is not None}
         if (told.get("bins") or {}) != bins:
             raise other_promise("other bins")
@@ -44,15 +43,15 @@ class Static(GuaranteeJudge):
         elif isinstance(method, dict) and sampled:
             raise other_promise("no sample")
         if sampled:
-            if manifest["suppressed"] is not None:
+            if manifest.suppressed is not None:
                 raise VerificationError("the manifest tells how many records a sample leaves out")
             return
         limit = math.floor(written("suppress", asked.settings.get("suppress") or 0) * records)
-        if manifest["suppressed"] is None or manifest["suppressed"] > limit:
+        if manifest.suppressed is None or manifest.suppressed > limit:
             raise VerificationError(f"more records are left out than the config allows ({limit:,})")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
+    def grades(cls, manifest: Manifest, told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """Blind is what no sensitive value decided; a sample by dice is, whatever it leaves out."""
         settings = told.settings
         if "beta" in settings:

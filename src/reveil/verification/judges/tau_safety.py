@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -12,8 +12,7 @@ from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from reveil.releases.manifest import Manifest
     from reveil.verification.promised import Promised
     from reveil.verification.record import Books, Record, Update
     from reveil.verification.shown import Shown
@@ -31,11 +30,11 @@ class TauSafety(Signatures):
     fixed: ClassVar[tuple[str, ...]] = ("strict", "blind", "fixed", "angelize")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
+    def grades(cls, manifest: Manifest, told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """Blind where it was asked for and nothing was adopted; without the strict rule, none."""
         if not asked.settings.get("strict", True):
             return {"none"}
-        return {"blind"} if asked.settings.get("blind") and not manifest.get("adopted") else {"counted"}
+        return {"blind"} if asked.settings.get("blind") and not manifest.adopted else {"counted"}
 
     @classmethod
     def states(cls, claim: str, told: Promised) -> bool:

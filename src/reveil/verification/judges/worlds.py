@@ -18,6 +18,7 @@ from reveil.verification.shown import forgotten, unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.verification.judges.base import GroupJudge
     from reveil.verification.promised import Promised
@@ -45,14 +46,15 @@ class Worlds(GuaranteeJudge):
         return ()
 
     @classmethod
-    def check_counts(cls, manifest: Mapping[str, Any], asked: Promised, schema: Schema, records: int) -> None:
+    def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:
         """Refuse fewer worlds than were asked for."""
         super().check_counts(manifest, asked, schema, records)
-        if not isinstance(manifest["guarantee"].get("l"), int) or manifest["guarantee"]["l"] < asked.settings["l"]:
+        least = manifest.promise.settings.get("l")
+        if not isinstance(least, int) or least < asked.settings["l"]:
             raise other_promise("more worlds")
 
     @classmethod
-    def grades(cls, manifest: Mapping[str, Any], told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
+    def grades(cls, manifest: Manifest, told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
         """None with the source's placement; blind where boundaries follow no value; else given the buckets.
 
         Releases from before that grade had its name say *counted*, and what they leave out.
@@ -61,7 +63,7 @@ class Worlds(GuaranteeJudge):
             return {"none"}
         if asked.settings.get("blind"):
             return {"blind"}
-        return {"counted"} if "up to what the boundaries of the buckets tell" in manifest["claim"] else {"worlds"}
+        return {"counted"} if "up to what the boundaries of the buckets tell" in manifest.promise.claim else {"worlds"}
 
     @classmethod
     def states(cls, claim: str, told: Promised) -> bool:

@@ -166,7 +166,7 @@ def _scaled(shown: Shown, name: str, marks: Ints, record: Record) -> tuple[Ints,
     place = np.minimum(np.searchsorted(found[order], marks), max(len(found) - 1, 0))
     if not len(found) or (found[order][place] != marks).any():
         raise unsafe("a value was told before that nobody knows any more")
-    kind = next(c["type"] for c in shown.release.manifest["columns"] if c["name"] == name)
+    kind = shown.release.manifest.column(name).type
     values = parsed(texts.gather(order[place]), dtype_named(kind)).alias(name)
     schema = shown.schema if shown.snapshot is None else shown.snapshot.schema
     column = Column(name, Role.SENSITIVE) if schema is None else schema[name]

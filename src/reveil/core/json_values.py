@@ -1,0 +1,62 @@
+"""What JSON can say, as a type; and the same made so that nobody can change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
+JSONObject: TypeAlias = "Mapping[str, JSON]"
+
+
+class FrozenObject(Mapping[str, JSON]):
+    """An object of JSON that is read and never changed; it equals whatever mapping says the same."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Mapping[str, JSON]) -> None:
+        self._held = {key: frozen(value) for key, value in held.items()}
+
+    def __getitem__(self, key: str) -> JSON:
+        return self._held[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and thawed(self) == thawed(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it may hold what has none
+
+    def __repr__(self) -> str:
+        return repr(self._held)
+
+
+def frozen(value: JSON) -> JSON:
+    """Return a value with its lists as tuples and its objects such that they cannot be changed."""
+    if isinstance(value, FrozenObject):
+        return value
+    if isinstance(value, Mapping):
+        return FrozenObject(value)
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def thawed(value: object) -> JSON:
+    """Return a copy in plain lists and dicts, as ``json`` writes and reads them.
+
+    >>> thawed(frozen({"k": 3, "scales": {"age": [18, 65]}}))
+    {'k': 3, 'scales': {'age': [18, 65]}}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): thawed(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [thawed(own) for own in value]
+    return value  # type: ignore[return-value]  # whatever else a caller holds is a value of JSON
+
+
+def frozen_object(value: Mapping[str, JSON]) -> FrozenObject:
+    """Return an object that cannot be changed."""
+    return value if isinstance(value, FrozenObject) else FrozenObject(value)
