@@ -19,6 +19,7 @@ from reveil.releases.manifest import manifest_bytes as as_bytes
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital, tables
 from reveil.verification import verify
+from tests.manifests import altered
 
 quick = settings(deadline=None)
 
@@ -142,8 +143,7 @@ def tampered(path, **changes):
     """Change the second table and keep the digest right."""
     batch = pl.read_csv(batch_path(path))
     batch.with_columns(**changes).write_csv(batch_path(path))
-    manifest = read_manifest(path)
-    manifest["digest"] = digest_of(path, batch_path(path))
+    manifest = altered(read_manifest(path), digest=digest_of(path, batch_path(path)))
     manifest_path(path).write_bytes(as_bytes(manifest))
     return rv.Release.read(path)
 
