@@ -12,6 +12,7 @@ from reveil.tables.snapshot import read_snapshot
 from reveil.testing.strategies import tables
 from reveil.verification import verify
 from tests.grouping.bang.nested import Nest, grid, prepared
+from tests.manifests import altered
 
 SCHEMA = rv.Schema(quasi=["x", "y"])
 REGIONS = (((0, 0), (7, 7), 0), ((0, 0), (3, 7), 1), ((0, 0), (3, 3), 2))
@@ -41,7 +42,7 @@ def test_a_record_in_a_box_around_its_own_is_found(placed):
     around, inside = (int((release.levels == level).argmax()) for level in (1, 2))
     classes = release.classes.copy()
     classes[(classes == inside).argmax()] = around
-    manifest = {**release.manifest, "achieved": {"k": 15}}
+    manifest = altered(release.manifest, achieved={"k": 15})
     changed = replace(release, classes=classes, manifest=manifest)
     with pytest.raises(rv.VerificationError, match="further inside" if placed else "cannot be the records"):
         verify(changed, snapshot, model, placement=placement)
