@@ -64,8 +64,7 @@ class Plot:
 
     def svg(self) -> str:
         """Draw it as a file of its own."""
-        drawn = charts.lines(**asdict(self))
-        return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+        return charts.svg(charts.lines(**asdict(self)), file=True)
 
 
 @dataclass(frozen=True)

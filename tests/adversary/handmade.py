@@ -7,6 +7,7 @@ import polars as pl
 
 from reveil.adversary.evidence import Evidence, View
 from reveil.adversary.promises import read_promises
+from reveil.core.arrays import Ragged
 from reveil.releases.manifest import Counterfeits
 from tests.manifests import promise_of
 
@@ -25,14 +26,12 @@ def evidence_of(
     for t, here in enumerate(present):
         sizes = np.array([len(own) for own in values[t]], np.int64)
         counted = [np.unique([domain.index(v) for v in own], return_counts=True) for own in values[t]]
-        codes = np.concatenate([np.zeros(0, np.int32), *(c for c, _ in counted)]).astype(np.int32)
         counts = np.concatenate([np.zeros(0, np.int64), *(n for _, n in counted)]).astype(np.int64)
-        indptr = np.append(0, np.cumsum([len(c) for c, _ in counted])).astype(np.int64)
         own = [[g for g in range(len(sizes)) if fits(t, person, g)] for person in here]
         made_up = Counterfeits(sum(fakes[t]))
         manifest = SimpleNamespace(counterfeits=made_up, suppressed=0, withheld=0, dirty=0, promise=promise)
         cells = dict.fromkeys(columns[t] if columns else ["age"])
-        groups = np.array([g for one in own for g in one], np.int32)
+        candidates = Ragged.of_rows(own, np.int32)
         real = sizes - np.array(fakes[t], np.int64)
         views.append(
             View(
@@ -40,13 +39,11 @@ def evidence_of(
                 release=SimpleNamespace(manifest=manifest, cells=cells),
                 sizes=sizes,
                 fakes=np.array(fakes[t], np.int64),
-                indptr=indptr,
-                codes=codes,
+                values=Ragged.of_rows([codes for codes, _ in counted], np.int32),
                 counts=counts,
                 present=np.array([persons.index(person) for person in here], np.int32),
-                cand_indptr=np.append(0, np.cumsum([len(one) for one in own])).astype(np.int64),
-                cand_groups=groups,
-                fits=np.bincount(groups, minlength=len(sizes)),
+                candidates=candidates,
+                fits=np.bincount(candidates.items, minlength=len(sizes)),
                 crowded=np.zeros(len(here), np.bool_),
                 truth=None,
                 row_groups=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),

@@ -12,7 +12,7 @@ import pytest
 import reveil as rv
 from reveil.core.errors import FileError
 from reveil.releases import files
-from reveil.vault.duckdb_vault import DATABASE
+from reveil.vault.opening import DATABASE
 from tests.series.cases import STATIC, command, config, contents, copied, snapshot, written
 
 

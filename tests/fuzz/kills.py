@@ -219,6 +219,9 @@ def state(folder):
             if table == "chain":  # every entry has a number of its own at random, and the digests cover it
                 found[f"{vault.name}: chain"] = sorted(row[:3] for row in rows)
                 continue
+            if table == "seals":  # of these numbers, too
+                found[f"{vault.name}: seals"] = sorted(row[:2] for row in rows)
+                continue
             # The digest of a manifest covers the time in it; a new vault has a salt of its own.
             rows = [row for row in rows if row[0] != "key_salt"]  # noqa: PLW2901
             texts = [re.sub(r"sha256:[0-9a-f]{64}", "", plain(repr(row))) for row in rows]

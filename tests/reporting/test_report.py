@@ -13,7 +13,7 @@ import reveil as rv
 from reveil.core import registry
 from reveil.core.errors import ConfigError, FileError
 from reveil.reporting import render, report
-from reveil.reporting.marks import at, display
+from reveil.reporting.parts import at, display
 from reveil.reporting.words import SECTIONS, sections
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
+from reveil.core.arrays import Ragged
 from reveil.guarantees.lifetime import global_release
 from reveil.guarantees.refinement import judging, making
 from reveil.guarantees.refinement import refinement as refinement_module
@@ -69,7 +70,7 @@ def over_each_series(kind):
                 memory,
                 present=nobody,
                 changed=nobody,
-                sets=Sets(np.zeros(1, np.int64), NONE),
+                sets=Sets(Ragged.of_lengths([], NONE)),
                 block_records=NONE,
                 block_sets=NONE,
                 book=_Blank(memory.book),

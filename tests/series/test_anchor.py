@@ -299,6 +299,7 @@ def test_a_vault_of_before_gets_a_chain_and_an_anchor(folder):
     by_hand(
         folder / "ward.vault",
         "DROP TABLE chain",
+        "DROP TABLE seals",
         "DELETE FROM migrations WHERE version > 3",
         "DELETE FROM settings WHERE key = 'anchored'",
     )

@@ -96,6 +96,7 @@ def old(vault):
         vault,
         f"UPDATE releases SET request = '{request}' WHERE release = 1",  # noqa: S608
         "DROP TABLE chain",
+        "DROP TABLE seals",
         "DELETE FROM migrations WHERE version > 2",
         "ALTER TABLE ledgers DROP COLUMN blanked",
         "DELETE FROM settings WHERE key = 'texts_of_expressions'",

@@ -108,10 +108,10 @@ def in_bytes(folder, *wanted):
     return [w for w in wanted if (struct.pack("<q", w) if isinstance(w, int) else w.encode()) in content]
 
 
-def by_hand(folder, *statements):
-    """Do something to the database behind the vault's back."""
+def by_hand(folder, *statements, sealed=True):
+    """Do something to the database behind the vault's back; ``sealed``: the vault takes it for its own."""
     connection = duckdb.connect(str(folder / "vault.duckdb"))
-    for statement in statements:
+    for statement in [*statements, "INSERT INTO settings VALUES ('unsealed', 'true')"][: None if sealed else -1]:
         connection.execute(statement).fetchall()
     connection.close()
 

@@ -98,6 +98,7 @@ def test_a_vault_of_before_keeps_its_derivation(tmp_path, monkeypatch):
         f"UPDATE settings SET value = '\"{old}\"' WHERE key = 'key_check'",  # noqa: S608 -- hex digits
         "DELETE FROM chain",
         "DROP TABLE chain",
+        "DROP TABLE seals",
         "DELETE FROM migrations WHERE version > 3",
     )
     with DuckDBVault.open(tmp_path / "old") as vault:

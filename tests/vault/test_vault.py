@@ -346,7 +346,7 @@ def test_a_damaged_database_is_refused(vault, damage):
 
 def test_a_vault_killed_while_it_was_made_is_made_on(vault):
     vault.close()
-    by_hand(vault.folder, "DELETE FROM settings")
+    by_hand(vault.folder, "DELETE FROM settings", "DELETE FROM seals", sealed=False)
     (vault.folder / "key").unlink()
     with opened(vault.folder) as again:
         publish(again, FIRST)

@@ -25,7 +25,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
 from reveil.core.errors import ConfigError
 
@@ -56,6 +55,8 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     >>> round(delta_of(5, 0.1, 1.0), 7)
     0.0001765
     """
+    from scipy.special import betainc
+
     rest = (1 - beta) * math.exp(-epsilon)
     gamma = 1 - rest
     divergence = gamma * math.log(gamma / beta) - rest * epsilon  # rest / (1 - beta) is e^-epsilon

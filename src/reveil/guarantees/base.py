@@ -8,11 +8,12 @@ its sabotages under ``tests/sabotage``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from reveil.core.errors import ConfigError
 from reveil.core.json_values import frozen_object
+from reveil.core.settings import Section, build
 from reveil.models.limits import Limit, at_most
 from reveil.releases.limits import stated
 from reveil.releases.promise import Promise
@@ -137,19 +138,7 @@ class Guarantee(ABC):
     @classmethod
     def from_config(cls, table: dict[str, Any]) -> Self:
         """Build from the ``[guarantee]`` table of a config, without its ``kind``."""
-        known = [f.name for f in fields(cls)]  # type: ignore[arg-type]  # every guarantee is a dataclass
-        unknown = [key for key in table if key not in known]
-        if unknown:
-            raise ConfigError(
-                f"the guarantee {cls.kind!r} has no setting {unknown[0]!r}", hint=f"It knows: {', '.join(known)}."
-            )
-        needed = [f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
-        missing = [key for key in needed if key not in table]
-        if missing:
-            raise ConfigError(
-                f"the guarantee {cls.kind!r} needs {missing[0]}", hint=f"Add {missing[0]} = 4, say, under [guarantee]."
-            )
-        return cls(**table)
+        return build(cls, table, Section("[guarantee]", f"the guarantee {cls.kind!r}"))
 
     @abstractmethod
     def check(self, schema: Schema, method: Grouper | None) -> None:

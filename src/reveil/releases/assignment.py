@@ -16,19 +16,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 
-from reveil.core.kernels import ranges
+from reveil.releases.box_search import points_in_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reveil.core.arrays import BoolArray, CodeArray
-
-IntArray = npt.NDArray[np.int64]
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -56,21 +51,6 @@ class Candidates:
     exact: Callable[[IntArray, IntArray], BoolArray]
     seats: Seats | None = None
     empty: int = 0
-
-
-def points_in_boxes(points: CodeArray, lo: CodeArray, hi: CodeArray) -> tuple[IntArray, IntArray]:
-    """Return all pairs (point, box) with the point inside the box."""
-    points, lo, hi = (np.ascontiguousarray(array, np.int32) for array in (points, lo, hi))
-    if not len(points):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    tree = ranges.build(points)
-    indptr = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(*tree, lo, hi, indptr, np.zeros(0, np.int64))
-    indptr = np.cumsum(indptr)
-    found = np.zeros(int(indptr[-1]), np.int64)
-    if len(found):
-        ranges.search(*tree, lo, hi, indptr, found)
-    return found, np.repeat(np.arange(len(lo)), np.diff(indptr))
 
 
 def assignable(given: Candidates) -> bool:
@@ -148,6 +128,9 @@ def _flow(
     kind: IntArray, slot: IntArray, through: IntArray, records: IntArray, rows: IntArray, seats: Seats | None
 ) -> int:
     """Return how many records can go from types to slots, and from there to the groups that have seats."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
+
     # The source is node 0; then types, slots, groups if there are any, and the sink.
     types, slots = np.arange(len(records)) + 1, np.arange(len(rows)) + len(records) + 1
     groups = np.arange(0 if seats is None else len(seats.records)) + len(records) + len(rows) + 1

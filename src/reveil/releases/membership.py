@@ -22,20 +22,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, maximum_flow
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, spans
 from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs, pairs_in
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.models.encoding import Codes
     from reveil.releases.linking import Boxes
     from reveil.releases.release import Release
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -83,6 +78,9 @@ class Membership:
     @cached_property
     def component(self) -> IntArray:
         """The component of each group: groups that a record of some type may be in either of."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         types = len(self.left_out)
         size = types + self.n_groups
         edges = coo_array((np.ones(len(self.type_), np.int8), (self.type_, types + self.group)), shape=(size, size))
@@ -177,6 +175,9 @@ class _Network:
 
     def possible(self) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the pairs of a type and a group that some membership has, and which types may be left out."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         types, groups = len(self.persons), len(self.room)
         at_box, at_group = types, types + self.n_boxes
         tail = np.concatenate([self.type_, at_box + self.seat_box])
@@ -208,6 +209,9 @@ class _Network:
 
     def _flow(self, edges: BoolArray, seats: BoolArray) -> tuple[IntArray, BoolArray]:
         """Return what is possible where somebody has a choice."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components, maximum_flow
+
         type_, box = self.type_[edges], self.box[edges]
         seat_box, seat_group, seat_rows = self.seat_box[seats], self.seat_group[seats], self.seat_rows[seats]
         types, tail = np.unique(type_, return_inverse=True)
@@ -255,6 +259,6 @@ def _joined(type_: IntArray, box: IntArray, seat_box: IntArray, group: IntArray)
     order = np.argsort(seat_box, kind="stable")
     first = np.searchsorted(seat_box[order], box)
     many = np.searchsorted(seat_box[order], box, side="right") - first
-    place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many - first, many)
+    place = spans(first, many)
     pairs: IntArray = np.stack([np.repeat(type_, many), group[order][place]]).astype(np.int64)
     return pairs

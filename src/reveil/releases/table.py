@@ -83,7 +83,7 @@ class PublishedTable:
             own = self.cells[name]
             return cells(own).gather(own.index[self.classes])
 
-        columns = dict(zip(self.columns, each(column, self.columns), strict=True))
+        columns = dict(zip(self.columns, each(column, self.columns, len(self.classes)), strict=True))
         if self.groups is not None:
             columns[GROUP] = pl.Series(GROUP, self.groups)
         if self.levels is not None:

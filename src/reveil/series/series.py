@@ -36,11 +36,12 @@ from reveil.series.reading import files_of, job_of, read_job, read_part
 from reveil.series.replaying import Replayed, replay
 from reveil.series.telling import LAYOUT, Job, Telling, forgotten, placements_of
 from reveil.series.warnings import warnings
+from reveil.tables.formats import DEFAULT, ending_of
 from reveil.tables.schema import Role
 from reveil.tables.settings import placed
 from reveil.tables.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
-from reveil.vault.duckdb_vault import DATABASE
+from reveil.vault.opening import DATABASE
 from reveil.vault.private import private
 from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING
 from reveil.vault.requests import COLUMNS, WHERE
@@ -252,7 +253,7 @@ class Series:
     ) -> Release:
         """Draft and verify in the vault, prepare, write, confirm; return the release as it was written."""
         number = telling.memory.release
-        draft = draft_path(vault, number, ".csv" if target is None else target.suffix.lower())
+        draft = draft_path(vault, number, DEFAULT if target is None else ending_of(target))
         snapshot = telling.job.snapshot
 
         recorded: list[Entries] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
 from reveil.models.encoding import encode
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.guarantees.base import Guarantee, Prepared
     from reveil.models.encoding import Codes
     from reveil.releases.manifest import Manifest
@@ -213,7 +213,7 @@ def _memory(
     none: CodeArray = np.zeros(0, np.int32)
     if not columns or happened is None:
         no = np.zeros(size, np.bool_)
-        empty = Sets(np.zeros(1, np.int64), none)
+        empty = Sets(Ragged.of_lengths([], none))
         return Memory(
             release=number,
             values=np.full(size, -1, np.int32),
@@ -233,8 +233,8 @@ def _memory(
     signatures = recall.told["signature"].to_numpy()
     members = vault.signature_members(signatures)
     lists = members["members"]
-    indptr = np.concatenate([[0], np.cumsum(lists.list.len().to_numpy())]).astype(np.int64)
-    sets = Sets(indptr, lists.explode().to_numpy().astype(np.int32) if len(lists) else none)
+    codes = lists.explode().to_numpy().astype(np.int32) if len(lists) else none
+    sets = Sets(Ragged.of_lengths(lists.list.len().to_numpy(), codes))
     place = np.searchsorted(members["signature"].to_numpy(), signatures).astype(np.int32)
     known = vault.values(sensitive)["code"].to_numpy()
     seen = vault.next_code(sensitive)

@@ -120,32 +120,38 @@ def parsed(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _or_null(text: pl.Series, null: pl.Series) -> pl.Series:
+    if not null.any():
+        return text
     return pl.select(pl.when(null & text.is_not_null()).then(text + OR_NULL).otherwise(text)).to_series()
 
 
 def _split_null(text: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Split off the mark of a null among others; a null cell admits null alone."""
-    marked = text.str.ends_with(OR_NULL) & ~text.str.starts_with('"').fill_null(False)
-    marked |= text.str.ends_with('"' + OR_NULL)
-    bare = pl.select(pl.when(marked).then(text.str.strip_suffix(OR_NULL)).otherwise(text)).to_series()
-    return bare, marked.fill_null(True)
+    x = pl.col("x")
+    marked = (x.str.ends_with(OR_NULL) & ~x.str.starts_with('"').fill_null(False)) | x.str.ends_with('"' + OR_NULL)
+    parts = text.to_frame("x").select_seq(
+        bare=pl.when(marked).then(x.str.strip_suffix(OR_NULL)).otherwise(x), null=marked.fill_null(True)
+    )
+    return parts["bare"].rename(text.name), parts["null"].rename(text.name)
 
 
 def _intervals_to_text(cells: pl.Series) -> pl.Series:
-    lo, hi = canonical_text(cells.struct.field("lo")), canonical_text(cells.struct.field("hi"))
+    fields = cells.struct.unnest()
+    lo, hi = canonical_text(fields["lo"]), canonical_text(fields["hi"])
     interval = pl.select(
         pl.when(lo == hi).then(lo).otherwise(pl.concat_str(pl.lit("["), lo, pl.lit(", "), hi, pl.lit("]")))
     )
-    return _or_null(interval.to_series(), cells.struct.field("null")).alias(cells.name)
+    return _or_null(interval.to_series(), fields["null"]).alias(cells.name)
 
 
 def _intervals_from_text(text: pl.Series, dtype: pl.DataType) -> pl.Series:
     bare, null = _split_null(text)
-    spread = bare.str.starts_with("[")
-    ends = bare.str.strip_prefix("[").str.strip_suffix("]").str.split_exact(", ", 1)
-    first = ends.struct.field("field_0")
-    last = pl.select(pl.when(spread).then(ends.struct.field("field_1")).otherwise(first)).to_series()
-    return pl.DataFrame({"lo": parsed(first, dtype), "hi": parsed(last, dtype), "null": null}).to_struct(text.name)
+    x = pl.col("x")
+    ends = x.str.strip_prefix("[").str.strip_suffix("]").str.split_exact(", ", 1)
+    first, second = ends.struct.field("field_0"), ends.struct.field("field_1")
+    found = bare.to_frame("x").select_seq(lo=first, hi=pl.when(x.str.starts_with("[")).then(second).otherwise(first))
+    lo, hi = parsed(found["lo"], dtype), parsed(found["hi"], dtype)
+    return pl.DataFrame({"lo": lo, "hi": hi, "null": null}).to_struct(text.name)
 
 
 def _sets_to_text(cells: pl.Series) -> pl.Series:
@@ -165,9 +171,12 @@ def _sets_to_text(cells: pl.Series) -> pl.Series:
 
 def _sets_from_text(text: pl.Series) -> pl.Series:
     bare, null = _split_null(text)
-    several = bare.str.starts_with("{") & bare.str.ends_with("}")
-    inner = bare.str.slice(1, bare.str.len_chars() - 2)
-    quotes = several & inner.str.contains('"', literal=True)
+    x = pl.col("x")
+    is_several, inside = x.str.starts_with("{") & x.str.ends_with("}"), x.str.slice(1, x.str.len_chars() - 2)
+    found = bare.to_frame("x").select_seq(
+        several=is_several, inner=inside, quotes=is_several & inside.str.contains('"', literal=True)
+    )
+    several, inner, quotes = found.get_columns()
     lists = pl.select(
         pl.when(several).then(inner.str.split(", ")).when(bare.is_not_null()).then(pl.concat_list(unquoted(bare)))
     ).to_series()

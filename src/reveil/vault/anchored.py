@@ -15,7 +15,7 @@ from reveil.vault.bridge import translated
 from reveil.vault.private import private
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from reveil.vault.bridge import Connection
@@ -37,7 +37,9 @@ class Anchored(ABC):
     def _con(self) -> Connection: ...
 
     @abstractmethod
-    def _transaction(self) -> AbstractContextManager[Connection]: ...
+    def _transaction(
+        self, *tables: str, releases: Collection[int] | None = ()
+    ) -> AbstractContextManager[Connection]: ...
 
     @abstractmethod
     def setting(self, name: str) -> Any | None:
@@ -52,9 +54,13 @@ class Anchored(ABC):
         """Return all releases in order."""
 
     @contextmanager
-    def _change(self) -> Iterator[Connection]:
-        """Change the state: in one transaction, folded into the file at once, and then the anchor follows."""
-        with self._transaction() as connection:
+    def _change(self, *tables: str, releases: Collection[int] = ()) -> Iterator[Connection]:
+        """Change the state: in one transaction, folded into the file at once, and then the anchor follows.
+
+        ``tables`` (any where none is named) and placements of ``releases`` are changed, settings and the chain always.
+        """
+        also = ("settings", "chain") if tables else ()
+        with self._transaction(*tables, *also, releases=releases) as connection:
             if self._anchoring and self.anchor is not None and self.anchor.exists():
                 settings.put(connection, settings.ANCHORED, value=True)
             yield connection
@@ -62,8 +68,8 @@ class Anchored(ABC):
 
     def _settle(self) -> None:
         with private(self.folder), translated(self.folder), suppress(duckdb.TransactionException):
-            # A damaged log is cut off in silence when it is read; blocks of the file have checksums. Where another
-            # thread is writing, its own end will fold this in.
+            # A damaged log is cut off in silence when it is read; blocks of the file have checksums, and tables seals.
+            # Where another thread is writing, its own end will fold this in.
             self._con.execute("CHECKPOINT")
         if self._anchoring:
             self._drop_anchor()
@@ -100,7 +106,7 @@ class Anchored(ABC):
         if self.anchor is not None and not os.access(self.anchor.parent, os.W_OK):
             raise unwritable(self.anchor)  # before anything is told
         if standing.joins and standing.anchor is not None:
-            with self._transaction() as connection:
+            with self._transaction("chain") as connection:
                 chain.append(connection, self.key, chain.JOINED, self.head(), standing.anchor.digest)
             self._settle()
         self._anchoring = True

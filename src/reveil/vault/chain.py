@@ -42,8 +42,8 @@ def append(connection: Connection, key: Key, act: str, release: int, about: str 
 
 def end(connection: Connection) -> tuple[int, str]:
     """Return number and digest of the last entry; 0 and nothing where there is none."""
-    rows = connection.execute("SELECT entry, digest FROM chain ORDER BY entry DESC LIMIT 1").fetchall()
-    return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")
+    ((entry, digest),) = connection.execute("SELECT MAX(entry), ARG_MAX(digest, entry) FROM chain").fetchall()
+    return (0, "") if entry is None else (int(entry), str(digest))
 
 
 def at(connection: Connection, entry: int) -> str | None:

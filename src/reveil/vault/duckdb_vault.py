@@ -21,26 +21,25 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import BusyError, RefusedError, VaultError
-from reveil.vault import chain, ledgers, settings
+from reveil.vault import chain, ledgers, seals, settings
 from reveil.vault.anchored import Anchored
 from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, columns, integers, lent, one, texts, translated
 from reveil.vault.erasure import delete_person, rewrite
 from reveil.vault.keys import LOST, SALT, Key
 from reveil.vault.migrations import migrate
+from reveil.vault.opening import DATABASE, connect, find_folder
 from reveil.vault.private import FOLDER, private
 from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING, Change, Recall, ReleaseRow
 from reveil.vault.requests import replace_texts
 from reveil.vault.writing import attribute_numbers, find_signatures, match_values, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from types import TracebackType
 
     from reveil.vault.bridge import Connection
     from reveil.vault.protocol import CodeArray, Int64Array, IntArray, Ledger, Revised, Vault
 
-DATABASE = "vault.duckdb"
-SPILL = "tmp"
 RELEASES = "releases"
 
 # Opening and replacing the file are done by one thread at a time; an erasure must know who else has it open.
@@ -54,6 +53,8 @@ class DuckDBVault(Anchored):
     def __init__(self, folder: Path, connection: Connection) -> None:
         self.folder = folder
         self._connection: Connection | None = connection
+        self._sealed = True  # all of it by this version of DuckDB
+        self._checked: set[int] = set()  # releases whose placements were compared with their seals
 
     @classmethod
     def open(cls, folder: str | Path, *, create: bool = True, anchor: Path | None = None) -> DuckDBVault:
@@ -62,9 +63,9 @@ class DuckDBVault(Anchored):
         ``anchor`` is where its anchor lies; it is compared by :meth:`standing` and follows after :meth:`follow`.
         """
         with _DOOR:
-            place = _folder(Path(folder), create=create)
+            place = find_folder(Path(folder), create=create)
             with private(place), translated(place):
-                vault = cls(place, _connect(place))
+                vault = cls(place, connect(place))
                 vault.anchor = anchor
                 try:
                     vault._begin()
@@ -78,13 +79,17 @@ class DuckDBVault(Anchored):
 
     def _begin(self) -> None:
         migrate(self._con)
-        check = settings.get(self._con, settings.CHECK)
-        # Tables without a key are a vault that was killed while it was made: nothing was told yet.
-        salt = (
-            secrets.token_bytes(SALT) if check is None else bytes.fromhex(settings.get(self._con, settings.SALT) or "")
-        )
+        try:
+            found = settings.get_all(self._con)
+            check = found.get(settings.CHECK)
+            # Tables without a key are a vault that was killed while it was made: nothing was told yet.
+            salt = secrets.token_bytes(SALT) if check is None else bytes.fromhex(found.get(settings.SALT) or "")
+        except (TypeError, ValueError):
+            raise seals.damaged(self.folder, "settings") from None
         self.key = Key.load_or_make(self.folder, salt) if check is None else Key.load(self.folder, salt or None)
         if check is None:
+            if seals.any_kept(self._con):
+                raise seals.damaged(self.folder, "settings")
             with self._transaction():
                 settings.put(self._con, settings.SALT, salt.hex())
                 settings.put(self._con, settings.HEAD, 0)
@@ -93,13 +98,20 @@ class DuckDBVault(Anchored):
                 settings.put(self._con, settings.CHECK, self.key.check())
                 self._con.execute("DELETE FROM chain")
                 chain.append(self._con, self.key, chain.BEGUN, 0)
+                self._con.execute("DELETE FROM settings WHERE key = ?", [settings.UNSEALED])
         elif check != self.key.check():
             raise VaultError("this key does not belong to this vault", hint=LOST)
-        if settings.get(self._con, settings.TEXTS):
-            with self._transaction():
+        elif found.get(settings.UNSEALED):
+            with self._transaction(releases=None) as connection:
+                connection.execute("DELETE FROM settings WHERE key = ?", [settings.UNSEALED])
+        else:
+            with self._begun() as connection:
+                self._sealed = seals.check(connection, self.key, self.folder)
+        if found.get(settings.TEXTS):
+            with self._transaction("releases", "settings"):
                 replace_texts(self._con, self.key)
         if not chain.end(self._con)[0]:  # of before there were chains
-            with self._transaction() as connection:
+            with self._transaction("chain") as connection:
                 chain.append(connection, self.key, chain.BEGUN, int(settings.get(connection, settings.HEAD) or 0))
         chain.check(self._con, self.key)
         self.series_id = str(settings.get(self._con, settings.SERIES))
@@ -118,17 +130,30 @@ class DuckDBVault(Anchored):
         return any(v is not self and v._connection is not None and v.folder == self.folder for v in _OPEN)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        with private(self.folder), translated(self.folder):
-            connection = self._con
-            connection.execute("BEGIN")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
-                    connection.execute("ROLLBACK")
-                raise
+    def _transaction(self, *tables: str, releases: Collection[int] | None = ()) -> Iterator[Connection]:
+        """Change these tables (any where none is named), and placements of these releases (None: of any).
+
+        What is not named keeps its seal, and must not be changed.
+        """
+        with private(self.folder), translated(self.folder), self._begun() as connection:
+            yield connection
+            if self._sealed:
+                seals.renew(connection, self.key, tables, releases)
+            else:
+                seals.renew(connection, self.key, releases=None)
+        self._sealed = True
+
+    @contextmanager
+    def _begun(self) -> Iterator[Connection]:
+        connection = self._con
+        connection.execute("BEGIN")
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
+                connection.execute("ROLLBACK")
+            raise
 
     def setting(self, name: str) -> Any | None:
         """Return a setting, or None if there is none of this name."""
@@ -137,7 +162,7 @@ class DuckDBVault(Anchored):
 
     def settle(self, name: str, value: Any) -> None:
         """Keep a setting: anything that JSON can hold."""
-        with self._transaction() as connection:
+        with self._transaction("settings") as connection:
             settings.put_callers(connection, name, value)
 
     def head(self) -> int:
@@ -238,7 +263,7 @@ class DuckDBVault(Anchored):
 
     def archived(self, release: int) -> pl.DataFrame:
         """Return ``person`` and ``place`` of everybody whose row in a release is kept."""
-        with translated(self.folder):
+        with self._placed(release):
             found = columns(self._con, "SELECT person, place FROM placements WHERE release = ?", [release])
         return pl.DataFrame({name: integers(found[name]) for name in ("person", "place")})
 
@@ -277,7 +302,7 @@ class DuckDBVault(Anchored):
     def prepare(self, change: Change) -> None:
         """Write a release and all that it tells, in one transaction; refuse if another was first or is pending."""
         act = chain.ADOPTED if change.state == ADOPTED else chain.PREPARED
-        with self._change() as connection:
+        with self._change(releases=(change.release,)) as connection:
             write(connection, change)
             chain.append(connection, self.key, act, change.release, change.manifest_digest or change.digest or "")
 
@@ -291,7 +316,7 @@ class DuckDBVault(Anchored):
         self._resolve(release, ABANDONED)
 
     def _resolve(self, release: int, state: str, also: str = "", *parameters: str | None) -> None:
-        with self._change() as connection:
+        with self._change("releases") as connection:
             changed = one(
                 connection,
                 f"UPDATE releases SET state = ?{also} WHERE release = ? AND state = ?",  # noqa: S608 -- fixed texts
@@ -303,7 +328,7 @@ class DuckDBVault(Anchored):
 
     def placements(self, release: int, high: Int64Array, low: Int64Array) -> pl.DataFrame:
         """Return ``record``, ``place`` and ``grp`` of those of the given persons who were in a release."""
-        with translated(self.folder), lent(self._con, given=_given(high, low)):
+        with self._placed(release), lent(self._con, given=_given(high, low)):
             found = columns(
                 self._con,
                 "SELECT g.record, a.place, a.grp FROM placements a JOIN persons p ON p.person = a.person "
@@ -315,8 +340,17 @@ class DuckDBVault(Anchored):
 
     def has_archive(self, release: int) -> bool:
         """Return whether placements of a release are kept."""
-        with translated(self.folder):
+        with self._placed(release):
             return bool(one(self._con, "SELECT EXISTS (SELECT 1 FROM placements WHERE release = ?)", [release]))
+
+    @contextmanager
+    def _placed(self, release: int) -> Iterator[None]:
+        """Read the placements of a release, which are compared with their seal the first time."""
+        with translated(self.folder):
+            if release not in self._checked:
+                seals.check_release(self._con, self.key, self.folder, release)
+                self._checked.add(release)
+            yield
 
     def forget(self, high: int, low: int, *, tombstone: bool = False, revised: Revised | None = None) -> bool:
         """Erase a person, bytes included; a tombstone keeps pseudonym and what was told.
@@ -330,7 +364,8 @@ class DuckDBVault(Anchored):
         with _DOOR:
             if self._others():
                 raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=self.folder)
-            with self._transaction() as connection:
+            with self._transaction(releases=None) as connection:
+                self._sealed = seals.check(connection, self.key, self.folder, None)  # before they are renewed
                 found = delete_person(connection, int(high), int(low), tombstone=tombstone, revised=revised or {})
                 counts = found or self.standing().lacks_erasures_only
                 if counts:
@@ -343,9 +378,9 @@ class DuckDBVault(Anchored):
         return found
 
     def _rewrite(self) -> None:
-        rewrite(self._con, self.folder / DATABASE)
+        rewrite(self._con, self.folder / DATABASE, self.key)
         self._connection = None
-        self._connection = _connect(self.folder)
+        self._connection = connect(self.folder)
 
     def discard(self) -> None:
         """Take a vault away in which nothing was told, and close it. Where another thread has it open, it stays."""
@@ -386,46 +421,3 @@ if TYPE_CHECKING:
 
 def _given(high: Int64Array, low: Int64Array) -> pl.DataFrame:
     return pl.DataFrame({"record": np.arange(len(high), dtype=np.int32), "high": high, "low": low})
-
-
-def _folder(path: Path, *, create: bool) -> Path:
-    """Return where the vault lies, made if need be; refuse what is something else."""
-    if path.exists() and not path.is_dir():
-        raise VaultError("this is a file, and a vault is a folder", file=path, hint="Name another path under `vault`.")
-    try:
-        if not (path / DATABASE).exists():
-            if path.exists() and any(path.iterdir()):
-                raise VaultError(
-                    "this folder is not a vault: it has files, and no 'vault.duckdb' among them",
-                    file=path,
-                    hint="Name another folder under `vault`. If it was a vault, restore 'vault.duckdb' from a backup: "
-                    "a new one would not know what was told.",
-                )
-            if not create:
-                raise VaultError("there is no vault here", file=path, hint="Check the path, or publish first.")
-            path.mkdir(mode=FOLDER, exist_ok=True)
-        return path.resolve(strict=True)
-    except OSError:
-        raise VaultError(
-            "this folder cannot be made or read",
-            file=path,
-            hint="Check that the folder above it exists, and the permissions of both.",
-        ) from None
-
-
-def _connect(folder: Path) -> Connection:
-    """Open the database, without extensions and without a way to files outside the vault."""
-    connection = duckdb.connect(
-        str(folder / DATABASE),
-        config={
-            "temp_directory": str(folder / SPILL),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        },
-    )
-    # These belong to the database, not to the connection: the first one of the process has set them for all.
-    if one(connection, "SELECT current_setting('enable_external_access')"):
-        inside = f"{folder}/".replace("'", "''")
-        connection.execute(f"SET allowed_directories = ['{inside}']")
-        connection.execute("SET enable_external_access = false")
-    return connection

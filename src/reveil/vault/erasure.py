@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.vault import ledgers, settings
+from reveil.vault import ledgers, seals, settings
 from reveil.vault.bridge import columns, lent, one, texts
 from reveil.vault.private import sync_file, sync_folder
 from reveil.vault.writing import attribute_numbers
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reveil.vault.bridge import Connection
+    from reveil.vault.keys import Key
     from reveil.vault.protocol import Revised
 
 
@@ -90,10 +91,11 @@ def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:
             )
 
 
-def rewrite(connection: Connection, database: Path) -> None:
+def rewrite(connection: Connection, database: Path, key: Key) -> None:
     """Put a fresh copy of the database in its place, and close the connection, which must be the only one.
 
-    The old file stays open, and with it locked, until the new one has its name: nobody can write into it meanwhile.
+    The copy is compared with its seals first. The old file stays open, and with it locked, until the new one has its
+    name: nobody can write into it meanwhile.
     """
     fresh = database.with_name(database.name + ".new")
     for leftover in database.parent.glob(fresh.name + "*"):
@@ -104,6 +106,8 @@ def rewrite(connection: Connection, database: Path) -> None:
     try:
         connection.execute(f'COPY FROM DATABASE "{own}" TO fresh')
         connection.execute("DELETE FROM fresh.settings WHERE key = ?", [settings.ERASING])
+        seals.renew(connection, key, ("settings",), database="fresh")
+        seals.check(connection, key, database.parent, None, database="fresh")
         connection.execute("CHECKPOINT fresh")
     finally:
         connection.execute("DETACH fresh")

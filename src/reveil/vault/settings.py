@@ -18,15 +18,22 @@ SIGNED = "signed"
 DECLARED = "declared"  # the caller's: codes of the signed attribute that an erasure leaves alone
 ERASING = "erasing"
 TEXTS = "texts_of_expressions"  # earlier versions kept them: they are replaced as soon as the key is there
+UNSEALED = "unsealed"  # by earlier versions: it is sealed as it is as soon as the key is there
 SALT = "key_salt"  # of a passphrase; vaults of before have none, and their passphrases are digested as they were then
 ANCHORED = "anchored"  # there was an anchor before this change
-OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING, TEXTS, SALT, ANCHORED})
+OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING, TEXTS, UNSEALED, SALT, ANCHORED})
 
 
 def get(connection: Connection, name: str) -> Any | None:
     """Return a setting, or None."""
     text = one(connection, "SELECT value FROM settings WHERE key = ?", [name])
     return None if text is None else json.loads(text)
+
+
+def get_all(connection: Connection) -> dict[str, Any]:
+    """Return all settings."""
+    rows = connection.execute("SELECT key, value FROM settings").fetchall()
+    return {name: json.loads(text) for name, text in rows}
 
 
 def put(connection: Connection, name: str, value: Any) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_array
 
 from reveil.core.errors import VerificationError
 from reveil.tables.notation import Form
@@ -18,6 +17,8 @@ from reveil.verification.arrays import Ints, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from scipy.sparse import csr_array
 
     from reveil.releases.release import Release
     from reveil.verification.arrays import AnyInts, Bools, Codes
@@ -149,6 +150,8 @@ class _Axis:
     """
 
     def __init__(self, cells: pl.Series, form: Form) -> None:
+        from scipy.sparse import csr_array
+
         self.sets: csr_array | None = None
         if form is Form.INTERVAL:
             lo, hi, null = (cells.struct.field(name) for name in ("lo", "hi", "null"))

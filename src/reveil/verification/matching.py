@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,6 +70,9 @@ def fillable(
 
 def _flow(kind: Ints, slot: Ints, through: Ints, records: Ints, rows: Ints, seats: Seats | None) -> int:
     """Return how many records find a seat. Node 0 is the source; then kinds, slots, groups, and the sink."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import maximum_flow
+
     kinds, slots = np.arange(len(records)) + 1, np.arange(len(rows)) + len(records) + 1
     many = 0 if seats is None else len(seats.records)
     groups = np.arange(many) + len(records) + len(rows) + 1

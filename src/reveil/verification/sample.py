@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
 
 from reveil.core.errors import VerificationError
 from reveil.tables.hierarchy import value_text
@@ -66,6 +65,8 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
     Here gamma = 1 - (1 - beta) / e^epsilon. By the Chernoff bound exp(-n KL(gamma, beta)) no further n matters once
     that is below the largest found.
     """
+    from scipy.stats import binom
+
     rest = (1 - beta) * math.exp(-epsilon)
     gamma = 1 - rest
     divergence = gamma * math.log(gamma / beta) + rest * math.log(rest / (1 - beta))

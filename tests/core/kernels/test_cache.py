@@ -16,7 +16,7 @@ import resource, sys
 if sys.argv[1:] == ["full"]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 import numpy as np
-from reveil.kernels.csv_scan import scan
+from reveil.core.kernels.csv_scan import scan
 assert scan(np.frombuffer(b"a,b\\n1,2\\n", np.uint8), 44, np.empty(0, np.int64))[4] == 1
 print(sum(scan.stats.cache_hits.values()), sum(scan.stats.cache_misses.values()))
 """
@@ -55,7 +55,7 @@ def answer():
 
 
 def kept(places):
-    return sorted((places / "home/.cache/reveil/core/kernels").glob("*"))
+    return sorted((places / "home/.cache/reveil/kernels").glob("*"))
 
 
 def test_a_kernel_is_compiled_once(places):
@@ -101,16 +101,16 @@ def test_a_disk_that_cannot_be_written_to_does_without(places, monkeypatch):
 def test_the_folder_is_made_for_its_owner_alone(places):
     before = os.umask(0)
     try:
-        assert _cache.folder() == (places / "home/.cache/reveil/core/kernels").resolve()
+        assert _cache.folder() == (places / "home/.cache/reveil/kernels").resolve()
     finally:
         os.umask(before)
-    for made in (".cache", ".cache/reveil", ".cache/reveil/core/kernels"):
+    for made in (".cache", ".cache/reveil", ".cache/reveil/kernels"):
         assert (places / "home" / made).stat().st_mode & 0o777 == 0o700
     assert kernels.kept() == "once on this machine"
 
 
 def test_a_folder_that_others_can_read_is_closed_to_them(places):
-    own = places / "home/.cache/reveil/core/kernels"
+    own = places / "home/.cache/reveil/kernels"
     own.mkdir(parents=True)
     own.chmod(0o755)
     assert _cache.folder() == own.resolve()
@@ -120,7 +120,7 @@ def test_a_folder_that_others_can_read_is_closed_to_them(places):
 @pytest.mark.parametrize("open_to_others", ["kernels", "reveil", ".cache"])
 @pytest.mark.parametrize("mode", [0o777, 0o720])
 def test_a_folder_that_others_can_write_to_is_not_used(places, open_to_others, mode):
-    own = places / "home/.cache/reveil/core/kernels"
+    own = places / "home/.cache/reveil/kernels"
     own.mkdir(parents=True)
     opened = {"kernels": own, "reveil": own.parent, ".cache": own.parent.parent}[open_to_others]
     opened.chmod(mode)
@@ -132,7 +132,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(places, open_to_others, m
 
 def test_nothing_is_loaded_from_a_folder_that_others_can_write_to(places):
     assert answer() == COMPILED
-    own = places / "home/.cache/reveil/core/kernels"
+    own = places / "home/.cache/reveil/kernels"
     own.chmod(0o777)
     before = {file: file.read_bytes() for file in own.iterdir()}
     _cache.folder.cache_clear()
@@ -141,7 +141,7 @@ def test_nothing_is_loaded_from_a_folder_that_others_can_write_to(places):
 
 
 def test_a_link_and_a_file_in_its_place_are_not_used(places):
-    own = places / "home/.cache/reveil/core/kernels"
+    own = places / "home/.cache/reveil/kernels"
     own.parent.mkdir(parents=True)
     (places / "elsewhere").mkdir(mode=0o700)
     own.symlink_to(places / "elsewhere")

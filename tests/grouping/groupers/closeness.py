@@ -5,6 +5,7 @@ import polars as pl
 
 import reveil as rv
 from reveil.core.errors import ConfigError, InfeasibleError
+from reveil.grouping.groupers.base import check_feasible
 from reveil.models.encoding import encode
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing.contracts import statistics_of
@@ -39,7 +40,7 @@ def check_any(table, model, method, seed):
     """Group a table with everything that goes wrong in real ones; None if it is refused with a reason."""
     codes = encode(read_snapshot(table.frame, table.schema))
     try:
-        rv.groupers.base.check_feasible(codes, model)
+        check_feasible(codes, model)
         partition = method.group(codes, model, np.random.default_rng(seed))
     except (ConfigError, InfeasibleError):
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import InfeasibleError
 from reveil.core.randomness import shuffled
 from reveil.grouping.groupers.mondrian import Mondrian
@@ -28,7 +29,6 @@ from reveil.tables.snapshot import Snapshot, canonical_text
 from reveil.vault.protocol import Entries, Ledger
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.grouping.recoders.base import Recoded
     from reveil.guarantees.base import Memory
     from reveil.models.encoding import Codes
@@ -208,7 +208,7 @@ def _partition(groups: CodeArray) -> Partition:
     order = np.argsort(groups, kind="stable")
     inside: CodeArray = order[groups[order] >= 0].astype(np.int32)
     sizes = np.bincount(groups[inside])
-    return Partition(inside, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), len(groups))
+    return Partition(inside, offsets_of(sizes), len(groups))
 
 
 def what_is_told(made: Made, now: Situation, terms: Terms) -> tuple[Entries, ...]:

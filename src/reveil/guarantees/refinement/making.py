@@ -109,7 +109,7 @@ class Made:
             dtype = self.snapshot.frame.schema[name]
             word, at = words[name]
             said = past.said[at]
-            today = said.indptr[1:] - 1
+            today = said.offsets[1:] - 1
             beside = np.flatnonzero(self.decided.beside)
             cell = self.decided.absent.cell[beside]
             helped = Histogram.of(

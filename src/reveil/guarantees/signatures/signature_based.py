@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, offsets_of
 from reveil.core.errors import ConfigError, InfeasibleError, VerificationError
 from reveil.core.json_values import frozen_object
 from reveil.core.randomness import shuffled
@@ -43,7 +44,6 @@ from reveil.releases.table import PublishedTable
 from reveil.tables.notation import parsed
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.signatures.situation import Situation
     from reveil.releases.manifest import Counterfeits, Manifest
@@ -212,7 +212,7 @@ class SignatureGuarantee(Guarantee):
             real = groups.record >= 0
             order = groups.record[real]  # rows come group by group
             sizes = np.bincount(groups.group[real], minlength=groups.size)
-            partition = Partition(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
+            partition = Partition(order, offsets_of(sizes), codes.n)
         recoded = BoxRecoder().recode(codes, partition)
         classes = recoded.classes[rows.stand_in]
         name = snapshot.schema.sensitive[0]

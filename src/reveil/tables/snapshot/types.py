@@ -209,7 +209,10 @@ def _float_text(series: pl.Series) -> pl.Series:
 
 
 def _nfc(series: pl.Series) -> pl.Series:
-    ascii_only = (series.str.len_bytes() == series.str.len_chars()).all()
+    if series.is_empty():
+        return series
+    x = pl.col("x")
+    ascii_only = series.to_frame("x").select_seq((x.str.len_bytes() == x.str.len_chars()).all()).item()
     return series if ascii_only else series.str.normalize("NFC")
 
 
