@@ -10,8 +10,16 @@ from reveil.releases.manifest import Manifest
 from reveil.releases.promise import Promise
 
 
+NUMBERS = ("rows", "groups", "suppressed", "withheld", "dirty", "stale")
+
+
 def altered(manifest: Manifest, **changes: Any) -> Manifest:
-    """Return a manifest with other values under some keys of the file."""
+    """Return a manifest with other values under some keys of the file; numbers may be such as no file may have."""
+    numbers = {key: changes.pop(key) for key in NUMBERS if key in changes}
+    return replace(_read(manifest, changes), **numbers)
+
+
+def _read(manifest: Manifest, changes: dict[str, Any]) -> Manifest:
     told = {**manifest.to_json(), **changes}
     if "promise" in told:
         return Manifest.from_json({**told, "promise": mirrored(told)})

@@ -62,7 +62,6 @@ def test_files_are_accepted_too(tmp_path_factory, case, suffix):
     [
         ({"total": 0, "per_group": {}}, "1 withheld and 0 suppressed, but the snapshot has 6"),
         ({"total": 1, "per_group": {}}, "group by group"),
-        ({"total": 1, "per_group": None}, "group by group"),
         ({"total": 1, "per_group": {"999": 1}}, "group by group"),
         ({"total": 1, "per_group": {"x": 1}}, "group by group"),
         ({"total": 1, "per_group": ("whole", 1)}, "not the counterfeits|cannot be the records"),
