@@ -8,3 +8,4 @@ import numpy.typing as npt
 IntArray = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.integer]  # of any width

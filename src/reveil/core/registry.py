@@ -12,7 +12,18 @@ from typing import Any
 
 from reveil.core.errors import ConfigError
 
-GROUPS = ("models", "groupers", "recoders", "guarantees", "judges", "measures", "attacks", "questions", "indexes")
+GROUPS = (
+    "models",
+    "groupers",
+    "recoders",
+    "guarantees",
+    "judges",
+    "measures",
+    "attacks",
+    "questions",
+    "indexes",
+    "stores",
+)
 
 
 @cache
