@@ -15,8 +15,7 @@ DISEASE = "disease"
 # What makes format 5 of format 6, but for the seals.
 FORMAT_5 = (
     "CREATE TABLE signatures (signature INTEGER, members TEXT)",
-    "INSERT INTO signatures SELECT signature, string_agg(CAST(code AS TEXT), ',' ORDER BY code) FROM ledger_signatures "
-    "GROUP BY signature",
+    "INSERT INTO signatures SELECT signature, string_agg(code, ',' ORDER BY code) FROM ledger_signatures GROUP BY ALL",
     "CREATE TABLE told (person INTEGER, signature INTEGER)",
     "INSERT INTO told SELECT person, signature FROM ledger_told",
     "INSERT INTO settings SELECT 'next_signature', CAST(COUNT(*) AS TEXT) FROM signatures",

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, Self
 
 from reveil.core import registry
@@ -119,7 +118,7 @@ def scheme_of(address: str | os.PathLike[str]) -> str:
 def store_class(address: str | os.PathLike[str]) -> type[Store]:
     """Return the store that is registered for an address."""
     scheme = scheme_of(address)
-    if all(point.name != scheme for point in entry_points(group="reveil.stores")):
+    if scheme not in registry.names("stores"):
         raise ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
     found: type[Store] = registry.find("stores", scheme)
     return found

@@ -6,14 +6,13 @@ them the transactions decide.
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import threading
 import weakref
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -21,13 +20,13 @@ from reveil.core.errors import BusyError, VaultError
 from reveil.vault import settings
 from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, begun, translated
 from reveil.vault.drafts import FolderDrafts
-from reveil.vault.keys import LOST, SALT, FolderKeys
+from reveil.vault.keys import FolderKeys
 from reveil.vault.migrations import MIGRATIONS, SEALS, current, dropped_after, migrate
 from reveil.vault.opening import DATABASE, connect, find_folder
 from reveil.vault.private import FOLDER, private
-from reveil.vault.store import Unlocked
 from reveil.vault.stores import seals
 from reveil.vault.stores.rewriting import rewrite
+from reveil.vault.unlocking import unlock
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
     from reveil.vault.bridge import Connection
     from reveil.vault.keys import Key, Keys
-    from reveil.vault.store import Store
+    from reveil.vault.store import Store, Unlocked
 
 RELEASES = "releases"
 _DAMAGED = (
@@ -115,49 +114,35 @@ class DuckDBFile:
                 if SEALS.version <= version < MIGRATIONS[-1].version:
                     self._check_before(version)
                 migrate(self.connection)
-                found, salt = self._settings()
-                begun_before = settings.CHECK in found
-                if begun_before:
-                    self._key = self._key_of(found, salt)
-                    self._compare(found)
-                else:  # tables without a key are a vault that was killed while it was made: nothing was told yet
-                    salt = secrets.token_bytes(SALT)
-                    self._key = self.keys.load_or_make(salt)
-                    if seals.any_kept(self.connection):
-                        raise seals.damaged(self.folder, "settings")
+                unlocked = self._unlock()
+                self._key = unlocked.key
+                if unlocked.begun:
+                    self._compare()
+                elif seals.any_kept(self.connection):
+                    raise seals.damaged(self.folder, "settings")
                 with suppress(OSError):
                     (self.folder / RELEASES).mkdir(mode=FOLDER, exist_ok=True)
-                yield Unlocked(self._known_key, salt, begun_before)
+                yield unlocked
             except VaultError as error:
                 if error.file is None:
                     error.file = self.place
                 raise
 
-    def _settings(self) -> tuple[dict[str, Any], bytes]:
-        """Return the settings and the salt among them."""
+    def _unlock(self) -> Unlocked:
         try:
-            found = settings.get_all(self.connection)
-            salt = bytes.fromhex(found.get(settings.SALT) or "")
+            return unlock(self.connection, self.keys)
         except (TypeError, ValueError):
             raise seals.damaged(self.folder, "settings") from None
-        return {name: value for name, value in found.items() if value is not None}, salt
-
-    def _key_of(self, found: dict[str, Any], salt: bytes) -> Key:
-        key = self.keys.load(salt or None)
-        if found[settings.CHECK] != key.check():
-            raise VaultError("this key does not belong to this vault", hint=LOST)
-        return key
 
     def _check_before(self, version: int) -> None:
         """Compare a database of an earlier format with its seals: afterwards it is sealed anew, whatever it is."""
-        found, salt = self._settings()
-        if settings.CHECK not in found or found.get(settings.UNSEALED):
-            return
-        with begun(self.connection) as connection:
-            seals.check(connection, self._key_of(found, salt), self.folder, None, also=dropped_after(version))
+        unlocked = self._unlock()
+        if unlocked.begun and not settings.get(self.connection, settings.UNSEALED):
+            with begun(self.connection) as connection:
+                seals.check(connection, unlocked.key, self.folder, None, also=dropped_after(version))
 
-    def _compare(self, found: dict[str, Any]) -> None:
-        if found.get(settings.UNSEALED):
+    def _compare(self) -> None:
+        if settings.get(self.connection, settings.UNSEALED):
             with self.transaction(releases=None) as connection:
                 connection.execute("DELETE FROM settings WHERE key = ?", [settings.UNSEALED])
         else:
