@@ -294,7 +294,7 @@ def test_a_series(tmp_path):
     more = pl.concat([frame, table(24, seed=1, first=100)])
     releases.append(first.publish(more, columns=COLUMNS[0]))
     assert [len(release.classes) for release in releases] == [40, 40, 40, 64]
-    told = json.dumps([release.manifest for release in releases])
+    told = json.dumps([release.manifest.to_json() for release in releases])
     assert "truth" not in told
     with pytest.raises(RefusedError, match="not in this table"):
         first.publish(more, where="age < 40")
