@@ -9,7 +9,6 @@ from reveil.core.json_values import frozen_object
 from reveil.releases.manifest import Manifest
 from reveil.releases.promise import Promise
 
-
 NUMBERS = ("rows", "groups", "suppressed", "withheld", "dirty", "stale")
 
 

@@ -75,7 +75,8 @@ def test_every_guarantee_is_here():
 
 
 @pytest.mark.parametrize(
-    "guarantee", [pytest.param(own, id=f"{kind} {n}") for kind, all_ in GUARANTEES.items() for n, own in enumerate(all_)]
+    "guarantee",
+    [pytest.param(own, id=f"{kind} {n}") for kind, all_ in GUARANTEES.items() for n, own in enumerate(all_)],
 )
 def test_what_is_published_is_as_the_shipped_schema_says(tmp_path, guarantee):
     Draft202012Validator.check_schema(SCHEMA)
@@ -135,7 +136,7 @@ def test_nobody_changes_it(release):
     manifest["guarantee"]["k"] = 100  # a copy
     manifest.to_json()["columns"].clear()
     assert manifest_bytes(manifest) == before
-    assert manifest_bytes(pickle.loads(pickle.dumps(manifest))) == before
+    assert manifest_bytes(pickle.loads(pickle.dumps(manifest))) == before  # noqa: S301
 
 
 def test_writing_does_not_change_a_release(release, tmp_path):
