@@ -174,6 +174,8 @@ def test_a_quote_that_swallows_persons(tmp_path):
 
 def test_frames_are_read_as_strictly_as_files(tmp_path):
     pandas = pytest.importorskip("pandas")
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
     listed = people().drop("s").to_pandas()
     odd = listed.assign(mixed=[1, "a", object()] * 4)  # a column that nobody looks at
     assert opened(tmp_path / "one", odd).publish(people()).manifest["rows"] == 12

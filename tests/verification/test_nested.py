@@ -68,6 +68,7 @@ def test_levels_that_do_not_grow_inwards_are_found(placed, levels):
 def test_a_manifest_without_the_level_does_not_describe_the_table(tmp_path):
     frame = pl.DataFrame(grid())
     release = rv.anonymize(frame, SCHEMA, rv.KAnonymity(16), Nest(REGIONS), seed=1)
-    flat = replace(release.manifest, columns=release.manifest.columns[:-1])
+    columns = release.manifest.to_json()["columns"]
+    release = release.under(altered(release.manifest, columns=columns[:-1]))
     with pytest.raises(rv.FileError, match="cannot be read"):
-        release.under(flat).write(tmp_path / "r.csv")
+        release.write(tmp_path / "r.csv")

@@ -23,6 +23,7 @@ GROUPS = (
     "attacks",
     "questions",
     "indexes",
+    "stores",
 )
 
 

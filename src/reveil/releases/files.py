@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from reveil.core.disk import sync_file, sync_folder
 from reveil.core.errors import FileError
 from reveil.releases.manifest import MANIFEST, manifest_at, manifest_path
 from reveil.tables.formats import endings, find_format, format_of, in_words
@@ -242,7 +243,7 @@ def put_in_place(
 ) -> None:
     """Move finished files to where they belong, in order, and remove what they replace; ``done`` is told at once."""
     for file in drafts:
-        _settle(file)
+        sync_file(file)
     with undisturbed():
         for file in drafts:
             file.replace(folder / file.name)
@@ -267,16 +268,6 @@ def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool =
         raise FileError("cannot write here", file=path, hint="Check the folder, its permissions and space.") from None
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can say so."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Ignore a keyboard interrupt where half of the work is worse than none: a moment later all is done anyway."""
@@ -288,8 +279,3 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
-
-
-def _settle(file: Path) -> None:
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +15,15 @@ from reveil.vault.protocol import PENDING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.vault import DuckDBVault, ReleaseRow, Vault
+    from reveil.vault import ReleaseRow, Vault
 
 
-def draft_path(vault: DuckDBVault, release: int, suffix: str) -> Path:
+def draft_path(vault: Vault, release: int, suffix: str) -> Path:
     """Return where the vault keeps a release of this number."""
-    return vault.folder / "releases" / f"{release:06d}{suffix}"
+    return vault.drafts.path(release, suffix)
 
 
-def find_copy(vault: DuckDBVault, row: ReleaseRow) -> Path:
+def find_copy(vault: Vault, row: ReleaseRow) -> Path:
     """Return a copy of a release that is what was prepared: the vault's own, or where it was written."""
     places = [draft_path(vault, row.release, suffix) for suffix in endings()]
     places += [Path(row.path)] if row.path is not None else []
@@ -38,7 +37,7 @@ def find_copy(vault: DuckDBVault, row: ReleaseRow) -> Path:
     )
     raise VaultError(
         f"this table is release {row.release} already, and the vault has no copy of it as it was prepared",
-        file=vault.folder,
+        file=vault.store.place,
         hint=ways[0].upper() + ways[1:],
     )
 
@@ -53,14 +52,9 @@ def _is_copy(path: Path, row: ReleaseRow) -> bool:
         return False
 
 
-def remove_drafts(vault: DuckDBVault, keep: int | None = None) -> None:
+def remove_drafts(vault: Vault, keep: int | None = None) -> None:
     """Remove all copies but those of one release, and what a killed publisher left half written."""
-    folder = vault.folder / "releases"
-    for path in list(folder.iterdir()) if folder.is_dir() else []:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        elif keep is None or not path.name.startswith(f"{keep:06d}."):
-            path.unlink(missing_ok=True)
+    vault.drafts.remove(keep)
 
 
 def not_another(vault: Vault, rows: Sequence[ReleaseRow], target: Path | None, number: int) -> None:

@@ -17,10 +17,10 @@ from reveil.vault.protocol import ADOPTED
 if TYPE_CHECKING:
     from reveil.guarantees.base import Prepared
     from reveil.tables.snapshot import Snapshot
-    from reveil.vault import DuckDBVault, ReleaseRow
+    from reveil.vault import ReleaseRow, Vault
 
 
-def find_file(vault: DuckDBVault, row: ReleaseRow) -> Path | None:
+def find_file(vault: Vault, row: ReleaseRow) -> Path | None:
     """Return a file that holds a release as it was published: where it was written, or the vault's own copy."""
     places = [] if row.path is None else [Path(row.path)]
     places += [draft_path(vault, row.release, suffix) for suffix in endings()]

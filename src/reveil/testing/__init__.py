@@ -9,6 +9,8 @@ over one object, so that a plugin's own test is a line::
     def test_mine():
         check_grouper(MyGrouper())
 
+:mod:`reveil.testing.vaults` has the same for stores of vaults.
+
 The oracles are for series small enough to try everything: :mod:`reveil.testing.series` draws them,
 :mod:`reveil.testing.worlds` counts all the worlds that are consistent with what was published, and
 :mod:`reveil.testing.bayes` runs a publisher on all tables with all dice.
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from reveil.testing.contracts import check_grouper, check_model
     from reveil.testing.series import histories
     from reveil.testing.strategies import Table, group_statistics, tables
+    from reveil.testing.vaults import check_vault
 
 __all__ = [
     "Beliefs",
@@ -42,6 +45,7 @@ __all__ = [
     "check_format",
     "check_grouper",
     "check_model",
+    "check_vault",
     "enumerate_members",
     "enumerate_memberships",
     "enumerate_worlds",
@@ -56,6 +60,7 @@ _DRAWN = {
     "Table": "strategies",
     "check_grouper": "contracts",
     "check_model": "contracts",
+    "check_vault": "vaults",
     "group_statistics": "strategies",
     "histories": "series",
     "tables": "strategies",
