@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.core.json_values import frozen_object
 from reveil.core.settings import Section, build
@@ -253,8 +254,10 @@ class Guarantee(ABC):
 
     def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:  # noqa: ARG002
         """Return what is left of whose budget for which values after so many releases, for the owner's eyes."""
+        known = registry.everything("guarantees").items()
+        able = " or ".join(f'"{name}"' for name, own in known if own.budget is not Guarantee.budget)
         raise ConfigError(
-            f"the guarantee {self.kind!r} spends no budget", hint='kind = "global" bounds what adds up over releases.'
+            f"the guarantee {self.kind!r} spends no budget", hint=f"kind = {able} bounds what adds up over releases."
         )
 
     def loose_rows(self, release: Release) -> int:  # noqa: ARG002
