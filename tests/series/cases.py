@@ -85,7 +85,7 @@ def command(*arguments):
 def tables(vault):
     """Return all that the vault's database knows, table by table, rows sorted; times are left out."""
     with Vault.open(vault, create=False) as opened:
-        connection = opened._con
+        connection = opened.store.connection
         names = ["settings", "releases", "attributes", "dictionary", "persons", "signatures", "told", "placements"]
         found = {name: sorted(connection.table(name).fetchall(), key=repr) for name in names}
     manifests = [json.loads(row[7]) for row in found["releases"]]
