@@ -11,6 +11,7 @@ import pytest
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.core.settings import Section, build
+from reveil.guarantees.settings import from_settings
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -110,6 +111,6 @@ def test_what_does_not_fit_is_named_and_not_shown(given, message, hint):
 @pytest.mark.parametrize("kind", registry.names("guarantees"))
 def test_every_guarantee_names_what_it_does_not_know(kind):
     with pytest.raises(ConfigError) as caught:
-        registry.find("guarantees", kind).from_config({"strategy": "geometric", "alpha": 3.0, "nonsense": 1})
+        from_settings(registry.find("guarantees", kind), {"strategy": "geometric", "alpha": 3.0, "nonsense": 1})
     assert "has no setting" in caught.value.message
     assert "It knows: " in caught.value.hint
