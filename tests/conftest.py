@@ -1,6 +1,6 @@
-"""Tests write to memory, where there is room: thousands of small vaults wait for the disk longer than they work.
+"""Tests write to memory, where there is room: a small vault waits for the disk several times when it is written.
 
-Nothing is lost by it. What was written outlives a killed process on either; what a broken machine leaves no test sees.
+What was written outlives a killed process on either; what a broken machine leaves no test sees.
 """
 
 import os
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")  # noqa: S108 -- a folder of each run's own is made in it
-ROOM = 2 << 30  # several times what a whole run leaves at any time
+ROOM = 2 << 30  # a run that kept all its files left a third of a gigabyte
 
 
 def pytest_configure(config):

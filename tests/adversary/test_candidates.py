@@ -10,6 +10,7 @@ import reveil as rv
 from reveil.adversary import candidates
 from reveil.adversary.candidates import Candidates, settle
 from reveil.adversary.evidence import gather
+from reveil.core.arrays import Ragged
 
 SCHEMA = rv.Schema(person="pid", quasi=["x", "y"], sensitive="disease")
 
@@ -43,7 +44,7 @@ def plainly(persons, view, boxes):
 def test_candidates_are_the_boxes_around_a_person(drawn):
     persons, boxes = drawn
     view = gathered(persons, boxes)
-    found = [g.tolist() for g in np.split(view.cand_groups, view.cand_indptr[1:-1])]
+    found = [g.tolist() for g in view.candidates]
     expected = plainly(persons, view, boxes)
     assert found == expected
     # A list shorter than the table leaves strangers, who may be anywhere.
@@ -60,7 +61,7 @@ def test_whoever_fits_too_many_groups_is_nowhere_and_still_counts(monkeypatch, d
     monkeypatch.setattr(candidates, "HITS", 1)
     view = gathered(persons, boxes)
     expected = plainly(persons, view, boxes)
-    found = [g.tolist() for g in np.split(view.cand_groups, view.cand_indptr[1:-1])]
+    found = [g.tolist() for g in view.candidates]
     for own, wanted, crowded in zip(found, expected, view.crowded, strict=True):
         assert own == ([] if crowded else wanted)
     assert (view.fits >= [sum(g in own for own in expected) for g in range(view.n_groups)]).all()
@@ -71,7 +72,7 @@ def listed(*own, fits=None, groups=2):
     sizes = [len(each) for each in own]
     flat = np.array([g for each in own for g in each], np.int32)
     counts = np.bincount(flat, minlength=groups).astype(np.int64) if fits is None else np.array(fits)
-    return Candidates(np.cumsum([0, *sizes]), flat, counts, np.zeros(len(own), np.bool_))
+    return Candidates(Ragged.of_lengths(sizes, flat), counts, np.zeros(len(own), np.bool_))
 
 
 @pytest.mark.parametrize(
@@ -88,5 +89,5 @@ def listed(*own, fits=None, groups=2):
 )
 def test_counting_settles(given_, real, everybody, expected):
     found = settle(given_, np.array(real), all_published=everybody)
-    assert [g.tolist() for g in np.split(found.groups, found.indptr[1:-1])] == expected
+    assert [g.tolist() for g in found.groups] == expected
     assert found.fits.tolist() == [sum(g in own for own in expected) for g in range(len(real))]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reveil.core.arrays import Ragged
 from reveil.models.any_group import AnyGroup
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.entropy_diversity import EntropyDiversity
@@ -52,8 +53,8 @@ def histogram_of(groups: Any) -> Histogram:
     """A histogram from a dense table with one row for each group."""
     dense = np.array(groups, np.int64)
     rows, codes = np.nonzero(dense)
-    indptr = np.searchsorted(rows, np.arange(len(dense) + 1)).astype(np.int64)
-    return Histogram(indptr, codes.astype(np.int32), dense[rows, codes], dense.shape[1])
+    values = Ragged.of_sorted_owners(rows, len(dense), codes.astype(np.int32))
+    return Histogram(values, dense[rows, codes], dense.shape[1])
 
 
 def stats_of(attributes: dict[str, Any], tables: Any = None, *, ordered: bool = True, levels: Any = None) -> GroupStats:

@@ -25,7 +25,7 @@ def of(rows: list[tuple[int, int]]) -> Histogram:
 
 
 def content(histogram: Histogram) -> tuple[Any, ...]:
-    arrays = (histogram.indptr, histogram.codes, histogram.counts)
+    arrays = (histogram.values.offsets, histogram.codes, histogram.counts)
     assert [a.dtype for a in arrays] == [np.int64, np.int32, np.int64]
     assert (histogram.counts > 0).all()
     return (*(tuple(a.tolist()) for a in arrays), histogram.domain)
@@ -162,8 +162,8 @@ def test_parts_of_histograms(groups: list[list[int]], most: int, data: st.DataOb
     part = _histogram([flat[i] for i in some], len(groups))
     rest = _histogram([own for i, own in enumerate(flat) if i not in some], len(groups))
     left = whole.less(part)
-    assert (left.indptr.tolist(), left.codes.tolist(), left.counts.tolist()) == (
-        rest.indptr.tolist(),
+    assert (left.values.offsets.tolist(), left.codes.tolist(), left.counts.tolist()) == (
+        rest.values.offsets.tolist(),
         rest.codes.tolist(),
         rest.counts.tolist(),
     )

@@ -45,12 +45,12 @@ def over_each_method(name):
 
     def placed(patch, change):
         """Change which record each row publishes, behind the grouper's back."""
-        right = publisher._release
+        right = publisher._table
 
         def wrong(snapshot, recoded, placement, rng):
             return right(snapshot, recoded, change(placement, recoded), rng)
 
-        patch.setattr(publisher, "_release", wrong)
+        patch.setattr(publisher, "_table", wrong)
         anonymized(model, method, **own)
 
     def loses(patch, tmp_path):
@@ -78,7 +78,7 @@ def over_each_method(name):
 
     @sabotage(f"grouper {name}", name=f"{name} swaps two records")
     def swaps(patch, tmp_path):
-        right = publisher._release
+        right = publisher._table
 
         def wrong(snapshot, recoded, placement, rng):
             made = right(snapshot, recoded, placement, rng)
@@ -87,7 +87,7 @@ def over_each_method(name):
             classes[[0, row]] = classes[[row, 0]]
             return replace(made, classes=classes)
 
-        patch.setattr(publisher, "_release", wrong)
+        patch.setattr(publisher, "_table", wrong)
         anonymized(model, method, **own)
 
 

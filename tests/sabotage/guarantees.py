@@ -8,13 +8,17 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
+from reveil.core.arrays import Ragged
 from reveil.guarantees.lifetime import global_release
 from reveil.guarantees.refinement import judging, making
 from reveil.guarantees.refinement import refinement as refinement_module
 from reveil.guarantees.signatures import signature_based
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.worlds import possible_worlds
+from reveil.releases.manifest import Counterfeits
 from reveil.series import series as series_module
+from tests.manifests import altered, claiming
+from tests.manifests import promising as other_promise
 from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import CHANGED, FRAME, LAST, LATER, PEOPLE, PLAIN, anonymized, people, series
 
@@ -40,8 +44,7 @@ def told(patch, cls, change):
     """Let a guarantee write another manifest."""
 
     def altered(made):
-        change(made.release.manifest)
-        return made
+        return replace(made, release=made.release.under(change(made.release.manifest)))
 
     prepared(patch, cls, altered)
 
@@ -67,7 +70,7 @@ def over_each_series(kind):
                 memory,
                 present=nobody,
                 changed=nobody,
-                sets=Sets(np.zeros(1, np.int64), NONE),
+                sets=Sets(Ragged.of_lengths([], NONE)),
                 block_records=NONE,
                 block_sets=NONE,
                 book=_Blank(memory.book),
@@ -84,12 +87,12 @@ def over_each_series(kind):
 
     @sabotage(about, name=f"{kind} claims a grade it does not have", slow=True)
     def graded(patch, tmp_path):
-        told(patch, cls, lambda manifest: manifest["guarantee"].update(grade="exact"))
+        told(patch, cls, lambda manifest: other_promise(manifest, grade="exact"))
         series(tmp_path, guarantee, frames[:1])
 
     @sabotage(about, name=f"{kind} claims another number in words", slow=True)
     def worded(patch, tmp_path):
-        told(patch, cls, lambda manifest: manifest.update(claim="Nobody is told with more than 1/99."))
+        told(patch, cls, lambda manifest: claiming(manifest, "Nobody is told with more than 1/99."))
         series(tmp_path, guarantee, frames[:1])
 
     @sabotage(about, name=f"{kind} holds back a record and does not count it", slow=True)
@@ -99,11 +102,11 @@ def over_each_series(kind):
             keep = np.arange(last)
             cut = replace(
                 release,
+                manifest=replace(release.manifest, rows=last),
                 classes=release.classes[keep],
                 values=release.values[keep],
                 groups=None if release.groups is None else release.groups[keep],
             )
-            cut.manifest["rows"] = last
             return replace(made, release=cut, placement=made.placement[keep])
 
         prepared(patch, cls, change)
@@ -142,8 +145,8 @@ def _wrong_previous(patch) -> None:
 
     def wrong(self, *args):
         made, telling = right(self, *args)
-        made.release.manifest["previous"] = "sha256:" + "0" * 64
-        return made, telling
+        manifest = replace(made.release.manifest, previous="sha256:" + "0" * 64)
+        return replace(made, release=made.release.under(manifest)), telling
 
     patch.setattr(series_module.Series, "_prepare", wrong)
 
@@ -174,11 +177,11 @@ def lying(title, change):
 
 
 def of(**changes):
-    return lambda manifest: {**manifest, **changes}
+    return lambda manifest: altered(manifest, **changes)
 
 
 def promising(**changes):
-    return lambda manifest: {**manifest, "guarantee": {**manifest["guarantee"], **changes}}
+    return lambda manifest: other_promise(manifest, **changes)
 
 
 lying("a promise of a smaller k", promising(k=2))
@@ -187,7 +190,9 @@ lying("a promise of a smaller l", promising(l=1))
 lying("a promise without a judge", promising(delta_presence=0.1))
 lying("a grade that is not had", promising(grade="blind"))
 lying("another kind of guarantee", promising(kind="refinement"))
-lying("a claim of another k", lambda m: {**m, "claim": m["claim"].replace("at least 4 records", "at least 40 records")})
+lying(
+    "a claim of another k", lambda m: claiming(m, m.promise.claim.replace("at least 4 records", "at least 40 records"))
+)
 lying("suppressed records that are not", of(suppressed=1))
 lying("withheld records that are not", of(withheld=1))
 lying("dirty records that are not", of(dirty=1))
@@ -196,7 +201,7 @@ lying("another number of groups", of(groups=2))
 lying("another number of rows", of(rows=47))
 lying(
     "a sensitive column described as plain",
-    lambda m: {**m, "columns": [{**c, "role": "plain"} if c["name"] == "ill" else c for c in m["columns"]]},
+    lambda m: replace(m, columns=[replace(c, role="plain") if c.name == "ill" else c for c in m.columns]),
 )
 
 
@@ -270,7 +275,7 @@ def only_the_last_signature_is_remembered(patch, tmp_path):
 
 @sabotage("guarantee tau-safety")
 def counterfeits_that_are_not_counted(patch, tmp_path):
-    patch.setattr(signature_based._Rows, "counterfeits", lambda self: {"total": 0, "per_group": {}})
+    patch.setattr(signature_based._Rows, "counterfeits", lambda self: Counterfeits())
     series(tmp_path, rv.TauSafety(m=3), [FRAME, LATER])
 
 
@@ -436,7 +441,7 @@ def dirty_records_that_are_not_counted(patch, tmp_path):
 
 @sabotage("guarantee refinement", slow=True)
 def stand_ins_that_are_not_counted(patch, tmp_path):
-    patch.setattr(making.Rows, "counterfeits", lambda self: {"total": 0, "per_group": {}})
+    patch.setattr(making.Rows, "counterfeits", lambda self: Counterfeits())
     series(tmp_path, rv.Refinement(k=3, counterfeits=True, dirty="never"), [FRAME, LATER, FRAME[::2]])
 
 

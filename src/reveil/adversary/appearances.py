@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
 from reveil.releases.limits import signatures
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 BitArray = npt.NDArray[np.uint64]
 Rule = Literal["apart", "kept", "none"]
@@ -30,11 +30,11 @@ MOST = 20_000_000  # candidates of all slots together; beyond that, whoever has 
 class Slots:
     """All the slots and groups of a series.
 
-    Slot i is ``person[i]`` in release ``release[i]``, may be in the groups ``groups[indptr[i]:indptr[i+1]]``, comes
+    Slot i is ``person[i]`` in release ``release[i]``, may be in the groups ``candidates[i]``, comes
     after slot ``before[i]`` of the same person (-1: none), with the same value as there (``changed`` 0), with another
-    one (1) or with nobody knows which (-1). Group g has ``room[g]`` records and ``counts[rows[g]:rows[g+1]]`` rows of
-    the values ``codes[rows[g]:rows[g+1]]``. The slots of release t begin at ``slot_starts[t]``, its groups at
-    ``group_starts[t]``.
+    one (1) or with nobody knows which (-1). Group g has ``room[g]`` records and the values
+    ``values[g]``, ascending codes; ``counts``, beside ``values.items``, is how many rows of the group have each. The
+    slots of release t begin at ``slot_starts[t]``, its groups at ``group_starts[t]``.
 
     ``unplaced[t]`` is how many persons of release t are in no group, beside those whom no group admits. ``open[t]``:
     others than the persons listed, or listed elsewhere, may be in its groups, so that these need not be full.
@@ -44,11 +44,9 @@ class Slots:
     release: CodeArray
     before: IntArray
     changed: npt.NDArray[np.int8]
-    indptr: IntArray
-    groups: CodeArray
+    candidates: Ragged[np.int32]
     room: IntArray
-    rows: IntArray
-    codes: CodeArray
+    values: Ragged[np.int32]
     counts: IntArray
     slot_starts: IntArray
     group_starts: IntArray
@@ -71,8 +69,8 @@ class Slots:
     def sets(self) -> BitArray:
         """The values of each group as bits."""
         sets = np.zeros((self.n_groups, (self.domain + 1) // 64 + 1), np.uint64)
-        group = np.repeat(np.arange(self.n_groups), np.diff(self.rows))
-        np.bitwise_or.at(sets, (group, self.codes // 64), np.uint64(1) << (self.codes % 64).astype(np.uint64))
+        codes = self.values.items
+        np.bitwise_or.at(sets, (self.values.owners(), codes // 64), np.uint64(1) << (codes % 64).astype(np.uint64))
         return sets
 
     @cached_property
@@ -95,24 +93,20 @@ class Slots:
     @cached_property
     def distinct(self) -> IntArray:
         """How many different values each group has."""
-        return np.diff(self.rows)
+        return self.values.lengths
 
     @cached_property
     def balanced(self) -> BoolArray:
         """Groups that have all their values equally often."""
-        balanced = np.ones(self.n_groups, np.bool_)
-        filled = self.distinct > 0
-        if filled.any():
-            starts = self.rows[:-1][filled]
-            balanced[filled] = np.maximum.reduceat(self.counts, starts) == np.minimum.reduceat(self.counts, starts)
-        return balanced
+        most, fewest = (self.values.reduce(ufunc, self.counts) for ufunc in (np.maximum, np.minimum))
+        return np.asarray(most == fewest, np.bool_)
 
     @cached_property
-    def by_person(self) -> tuple[IntArray, IntArray]:
-        """The slots of each person in the order of time: where they begin, and which they are."""
+    def by_person(self) -> Ragged[np.int64]:
+        """The slots of each person who has any, in the order of time."""
         order = np.argsort(self.person, kind="stable").astype(np.int64)
         starts = np.flatnonzero(np.diff(self.person[order], prepend=-1))
-        return np.append(starts, self.n).astype(np.int64), order
+        return Ragged(np.append(starts, self.n).astype(np.int64), order)
 
     @cached_property
     def kept(self) -> BoolArray:
@@ -129,8 +123,8 @@ def slots_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = 
     """
     views = evidence.views
     sizes = np.array([len(view.present) for view in views], np.int64)
-    slot_starts = np.append(0, np.cumsum(sizes))
-    group_starts = np.append(0, np.cumsum([view.n_groups for view in views])).astype(np.int64)
+    slot_starts = offsets_of(sizes)
+    group_starts = offsets_of([view.n_groups for view in views])
     person = np.concatenate([view.present for view in views]).astype(np.int32)
     release = np.repeat(np.arange(len(views), dtype=np.int32), sizes)
     before = _before(person)
@@ -138,24 +132,21 @@ def slots_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = 
     # A release that does not tell the sensitive column says nothing about values: nobody is placed in it.
     # A suppressed value may be any: what a release with some leaves possible is not chained.
     told = [candidates and len(view.codes) > 0 and not view.veiled.any() for view in views]
-    many = [np.diff(view.cand_indptr) * tells for view, tells in zip(views, told, strict=True)]
-    groups = [view.cand_groups + start for view, start, tells in zip(views, group_starts, told, strict=False) if tells]
-    ends = [view.indptr[1:] for view in views]
-    offsets = np.append(0, np.cumsum([len(view.codes) for view in views]))
-    rows = np.concatenate([[0], *(end + start for end, start in zip(ends, offsets, strict=False))])
+    many = [view.candidates.lengths * tells for view, tells in zip(views, told, strict=True)]
+    groups = [
+        view.candidates.items + start for view, start, tells in zip(views, group_starts, told, strict=False) if tells
+    ]
     numbers = [_numbers(view) for view in views]
     slots = Slots(
         person,
         release,
         before,
         changed,
-        np.append(0, np.cumsum(np.concatenate(many))).astype(np.int64),
-        np.concatenate([*groups, np.zeros(0, np.int32)]).astype(np.int32),
+        Ragged.of_lengths(np.concatenate(many), np.concatenate([*groups, np.zeros(0, np.int32)]).astype(np.int32)),
         np.concatenate(
             [view.real if placed else view.sizes for view, (placed, _, _) in zip(views, numbers, strict=True)]
         ),
-        rows.astype(np.int64),
-        np.concatenate([view.codes for view in views]).astype(np.int32),
+        Ragged.concatenate([view.values for view in views]),
         np.concatenate([view.counts for view in views]).astype(np.int64),
         slot_starts.astype(np.int64),
         group_starts,
@@ -183,15 +174,15 @@ def _numbers(view: View) -> tuple[bool, int, bool]:
     spare = len(view.present) - (int(view.sizes.sum()) - fakes)
     is_open = bool(view.crowded.any()) or not placed or spare < 0
     left_out = (manifest.suppressed or 0) + manifest.withheld
-    nowhere = int(((np.diff(view.cand_indptr) == 0) & ~view.crowded).sum())
+    nowhere = int(((view.candidates.lengths == 0) & ~view.crowded).sum())
     return placed, max(spare - nowhere, 0) if spare >= 0 else left_out, is_open
 
 
 def _at_most(slots: Slots, most: int) -> Slots:
     """Forget the candidates of those who have the most of them: they may be anywhere, and learn the least from them."""
-    if len(slots.groups) <= most:
+    if len(slots.candidates.items) <= most:
         return slots
-    many = np.diff(slots.indptr)
+    many = slots.candidates.lengths
     # A number of candidates is kept if everybody with so many or fewer has no more than that together.
     together = np.cumsum(np.bincount(many, many))
     kept = many <= np.searchsorted(together, most, side="right") - 1
@@ -199,8 +190,7 @@ def _at_most(slots: Slots, most: int) -> Slots:
     is_open[slots.release[~kept]] = True
     return replace(
         slots,
-        indptr=np.append(0, np.cumsum(many * kept)).astype(np.int64),
-        groups=slots.groups[np.repeat(kept, many)],
+        candidates=slots.candidates.select(np.repeat(kept, many)),
         open=is_open,
     )
 

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import ConfigError, DataError, FileError
+from reveil.core.errors import ConfigError, DataError
 from reveil.models.encoding import Attribute, encode_quasi
 from reveil.releases.release import places_in
+from reveil.tables.formats import read_file
+from reveil.tables.formats.place import Place
 from reveil.tables.schema import Column, Role, Schema
 from reveil.tables.snapshot import canonical_text, read_snapshot
-from reveil.tables.snapshot.csv_file import check_path, read_csv
 from reveil.tables.snapshot.frames import from_native
-from reveil.tables.snapshot.parquet_file import read_parquet
-from reveil.tables.snapshot.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -225,14 +224,8 @@ def _any_table(source: object) -> tuple[pl.DataFrame, Place]:
     """Read a table whatever its columns are."""
     if not isinstance(source, str | os.PathLike):
         return from_native(source, _Anything())[0], Place("the placements")
-    path = Path(source)
-    check_path(path)
-    if path.suffix.lower() == ".csv":
-        table = read_csv(path)
-        return table.frame, Place(str(path), table.lines)
-    if path.suffix.lower() == ".parquet":
-        return read_parquet(path, lambda _: None), Place(str(path))
-    raise FileError("this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them.")
+    table = read_file(Path(source))
+    return table.frame, table.place
 
 
 class _Anything(Schema):

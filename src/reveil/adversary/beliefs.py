@@ -10,11 +10,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from reveil.adversary.attacks.base import Findings, mask_of
-from reveil.adversary.cells import spread
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -36,32 +35,29 @@ def shares_of(view: View) -> Shares:
     Without counterfeits this is the share of the rows. With some, a world says who has what and not which row is
     nobody's, so that rows of one value make no second world: the share follows from counting such worlds.
     """
-    sizes = np.repeat(view.sizes, np.diff(view.indptr))
+    sizes = np.repeat(view.sizes, view.values.lengths)
     each: FloatArray = view.counts / np.maximum(sizes, 1)
     largest = np.zeros(view.n_groups, np.int64)
-    np.maximum.at(largest, np.repeat(np.arange(view.n_groups), np.diff(view.indptr)), view.counts)
+    np.maximum.at(largest, view.values.owners(), view.counts)
     # Where all values differ, every one is as good as another.
     odd = np.flatnonzero((view.fakes > 0) & (largest > 1) & (view.real > 0))
     known: dict[tuple[int, ...], FloatArray] = {}
     for group in odd:
-        start, end = view.indptr[group], view.indptr[group + 1]
+        start, end = view.values.offsets[group], view.values.offsets[group + 1]
         shape = (int(view.real[group]), *view.counts[start:end].tolist())
         if shape not in known:
             known[shape] = _counted(shape[0], shape[1:])
         each[start:end] = known[shape]
-    best, value = most_of(view.indptr, each, view.codes)
+    best, value = most_of(view.values, each)
     return Shares(each, best, value)
 
 
-def most_of(indptr: IntArray, numbers: FloatArray, codes: CodeArray) -> tuple[FloatArray, CodeArray]:
+def most_of(codes: Ragged[np.int32], numbers: FloatArray) -> tuple[FloatArray, CodeArray]:
     """Return the largest number of each row and its code, the first of equal ones; empty rows have 0 and -1."""
-    filled = np.diff(indptr) > 0
-    best, value = np.zeros(len(indptr) - 1), np.full(len(indptr) - 1, -1, np.int32)
-    if len(numbers):
-        best[filled] = np.maximum.reduceat(numbers, indptr[:-1][filled])
-        rows = np.repeat(np.arange(len(best)), np.diff(indptr))
-        top = np.flatnonzero(numbers >= best[rows])[::-1]
-        value[rows[top]] = codes[top]
+    best, value = codes.reduce(np.maximum, numbers), np.full(len(codes), -1, np.int32)
+    rows = codes.owners()
+    top = np.flatnonzero(numbers >= best[rows])[::-1]
+    value[rows[top]] = codes.items[top]
     return best, value
 
 
@@ -88,7 +84,7 @@ def believed(evidence: Evidence, view: View, each: FloatArray | None, best: Floa
     fit no other; for persons with several candidate groups an estimate, the average over these by their rows, or
     nothing where ``each`` is not given.
     """
-    single, several = view.only >= 0, np.diff(view.cand_indptr) > 1
+    single, several = view.only >= 0, view.candidates.lengths > 1
     group = view.only[single]
     there = np.ones(len(group))
     if not view.all_published:
@@ -115,23 +111,23 @@ def _averaged(
     view: View, persons: IntArray, each: FloatArray, domain: int
 ) -> tuple[CodeArray, FloatArray, CodeArray, BoolArray, FloatArray]:
     """Average over the candidate groups of some persons; certain, and then exact, where they all have one value."""
-    rows = np.repeat(view.sizes, np.diff(view.indptr))
+    rows = np.repeat(view.sizes, view.values.lengths)
     # Whole numbers where there are no counterfeits: sums of them do not depend on the order.
-    told = csr_array((np.round(each * rows, 9), view.codes, view.indptr), shape=(view.n_groups, max(domain, 1)))
+    told = csr_array((np.round(each * rows, 9), view.codes, view.values.offsets), shape=(view.n_groups, max(domain, 1)))
     belief, value = np.zeros(len(persons)), np.full(len(persons), -1, np.int32)
-    ends = np.cumsum(np.diff(view.cand_indptr)[persons])
+    ends = np.cumsum(view.candidates.lengths[persons])
     start = 0
     while start < len(persons):
         before = ends[start - 1] if start else 0
         end = max(int(np.searchsorted(ends, before + AT_ONCE, side="right")), start + 1)
-        row, place = spread(view.cand_indptr, persons[start:end])
-        groups = view.cand_groups[place]
-        total = np.bincount(row, view.sizes[groups], end - start)
-        indptr = np.searchsorted(row, np.arange(end - start + 1))
-        members = csr_array((np.ones(len(groups)), groups, indptr), shape=(end - start, view.n_groups))
+        own = view.candidates.take(persons[start:end])
+        total = own.reduce(np.add, view.sizes[own.items])
+        members = csr_array((np.ones(len(own.items)), own.items, own.offsets), shape=(end - start, view.n_groups))
         mixed = (members @ told).tocsr()
         mixed.sort_indices()  # of equal values the first is taken, in whatever order the groups came
-        best, value[start:end] = most_of(mixed.indptr.astype(np.int64), mixed.data, mixed.indices.astype(np.int32))
+        best, value[start:end] = most_of(
+            Ragged(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int32)), mixed.data
+        )
         belief[start:end] = best / np.maximum(total, 1)
         alone = np.diff(mixed.indptr) == 1
         belief[start:end][alone] = 1.0

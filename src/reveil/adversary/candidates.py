@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.core.kernels import inside, ranges
-from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs, portions
+from reveil.releases.box_search import points_inside
+from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs
 from reveil.releases.nesting import evenly
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.encoding import Attribute
     from reveil.releases.groups import Groups
     from reveil.releases.linking import Boxes
@@ -37,14 +38,13 @@ HITS = 8  # of the sample, and so many that MOST is exceeded twice over
 
 @dataclass(frozen=True)
 class Candidates:
-    """Person i of the table may be in the groups ``groups[indptr[i]:indptr[i+1]]``, ascending.
+    """Person i of the table may be in the groups ``groups[i]``, ascending.
 
     ``fits`` is how many persons may be in each group. ``crowded`` marks persons who may be in more groups than are
     kept: they have none listed, but count in ``fits``.
     """
 
-    indptr: IntArray
-    groups: CodeArray
+    groups: Ragged[np.int32]
     fits: IntArray
     crowded: BoolArray
 
@@ -61,8 +61,7 @@ def find_candidates(release: Release, groups: Groups, known: tuple[Attribute, ..
     weights = np.bincount(of_person, minlength=len(points)).astype(np.int64)
     # The groups of each box: a box is a class or several classes that admit the same.
     pair = np.unique(boxes.of_class[release.classes].astype(np.int64) * n_groups + groups.index)
-    box_indptr = np.searchsorted(pair // n_groups, np.arange(len(boxes.lo) + 1))
-    box_groups = (pair % n_groups).astype(np.int32)
+    box_groups = Ragged.of_sorted_owners(pair // n_groups, len(boxes.lo), (pair % n_groups).astype(np.int32))
 
     fits, many = np.zeros(n_groups, np.int64), np.zeros(len(points), np.int64)
     # In a nest, whose place is known fits one box, however many are around it.
@@ -70,7 +69,7 @@ def find_candidates(release: Release, groups: Groups, known: tuple[Attribute, ..
     rest = np.flatnonzero(~throng)
     found: list[tuple[CodeArray, CodeArray]] = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
     hidden = hidden_pairs(points[rest], boxes)
-    for place, group in _pairs(points[rest], boxes, box_indptr, box_groups, hidden) if len(rest) else ():
+    for place, group in _pairs(points[rest], boxes, box_groups, hidden) if len(rest) else ():
         point = rest[place].astype(np.int32)
         np.add.at(fits, group, weights[point])
         many += np.bincount(point, minlength=len(points))
@@ -79,7 +78,7 @@ def find_candidates(release: Release, groups: Groups, known: tuple[Attribute, ..
     point, group = (np.concatenate([part[i] for part in found]) for i in (0, 1))
     del found
     crowded = throng | (many > MOST)
-    if len(np.unique(box_groups)) < len(box_groups):
+    if len(np.unique(box_groups.items)) < len(box_groups.items):
         # Boxes that share a group (rows with boxes of their own) may name a pair twice.
         pair = np.unique(point.astype(np.int64) * n_groups + group)
         point, group = (pair // n_groups).astype(np.int32), (pair % n_groups).astype(np.int32)
@@ -90,15 +89,12 @@ def find_candidates(release: Release, groups: Groups, known: tuple[Attribute, ..
     if throng.any():
         # How many of the throng a group could hold is not counted: if any, then all.
         touched = _touched(points[throng], boxes)
-        fits[box_groups[np.repeat(touched, np.diff(box_indptr))]] += int(weights[throng].sum())
+        fits[box_groups.items[np.repeat(touched, box_groups.lengths)]] += int(weights[throng].sum())
     good = ~crowded[point]
     point, group = point[good], group[good]
     order = np.argsort(point.astype(np.int64) * n_groups + group)
-    starts = np.searchsorted(point[order], np.arange(len(points) + 1))
-    sizes: IntArray = np.diff(starts)[of_person].astype(np.int64)
-    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    seat = np.arange(int(indptr[-1])) - np.repeat(indptr[:-1] - starts[of_person], sizes)
-    return Candidates(indptr, group[order][seat], fits, crowded[of_person])
+    of_point = Ragged.of_sorted_owners(point[order], len(points), group[order])
+    return Candidates(of_point.take(of_person), fits, crowded[of_person])
 
 
 def settle(candidates: Candidates, real: IntArray, *, all_published: bool) -> Candidates:
@@ -107,8 +103,8 @@ def settle(candidates: Candidates, real: IntArray, *, all_published: bool) -> Ca
     A group that as many persons may be in as it has records holds them all, and they are in no other. Where everybody
     is published, a person with one candidate is in it, and a group that is full of such persons holds nobody else.
     """
-    persons, groups = np.repeat(np.arange(len(candidates.indptr) - 1), np.diff(candidates.indptr)), candidates.groups
-    size, n_groups = len(candidates.indptr) - 1, len(real)
+    persons, groups = candidates.groups.owners(), candidates.groups.items
+    size, n_groups = len(candidates.groups), len(real)
     fits = candidates.fits.copy()
     while True:
         own = np.bincount(persons, minlength=size)
@@ -126,16 +122,14 @@ def settle(candidates: Candidates, real: IntArray, *, all_published: bool) -> Ca
             break
         np.subtract.at(fits, groups[drop], 1)
         persons, groups = persons[~drop], groups[~drop]
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(persons, minlength=size))]).astype(np.int64)
-    return Candidates(indptr, groups, fits, candidates.crowded)
+    return Candidates(Ragged.of_sorted_owners(persons, size, groups), fits, candidates.crowded)
 
 
 def _everywhere(persons: int, n_groups: int) -> Candidates:
     """Return candidates for an adversary to whom all boxes look alike."""
     own = n_groups if n_groups <= MOST else 0
     return Candidates(
-        np.arange(persons + 1, dtype=np.int64) * own,
-        np.tile(np.arange(own, dtype=np.int32), persons),
+        Ragged.of_lengths(np.full(persons, own), np.tile(np.arange(own, dtype=np.int32), persons)),
         np.full(n_groups, persons, np.int64),
         np.full(persons, own < n_groups),
     )
@@ -159,17 +153,9 @@ def _throng(points: CodeArray, boxes: Boxes) -> BoolArray:
 def _hits(points: CodeArray, boxes: Boxes, chosen: IntArray) -> IntArray:
     """Return how many of the chosen boxes each point is in."""
     lo, hi = np.ascontiguousarray(boxes.lo[chosen]), np.ascontiguousarray(boxes.hi[chosen])
-    tree = ranges.build(points)
-    counts = np.zeros(len(chosen) + 1, np.int64)
-    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
     hits = np.zeros(len(points), np.int64)
-    for start, end in portions(np.cumsum(counts)):
-        indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
-        point = np.zeros(int(indptr[-1]), np.int64)
-        if len(point):
-            ranges.search(*tree, lo[start:end], hi[start:end], indptr, point)
-            box = chosen[np.repeat(np.arange(start, end), np.diff(indptr))]
-            hits += np.bincount(point[boxes.contain(box, points[point])], minlength=len(points))
+    for point, place in points_inside(points, lo, hi):
+        hits += np.bincount(point[boxes.contain(chosen[place], points[point])], minlength=len(points))
     return hits
 
 
@@ -177,30 +163,17 @@ def _touched(points: CodeArray, boxes: Boxes) -> BoolArray:
     """Return the boxes whose hull has one of the points inside."""
     touched = np.zeros(len(boxes.lo), np.bool_)
     lo, hi = np.ascontiguousarray(boxes.lo), np.ascontiguousarray(boxes.hi)
-    inside.any_inside(*ranges.build(points), lo, hi, touched)
+    inside.any_inside(ranges.build(points), lo, hi, touched)
     return touched
 
 
 def _pairs(
-    points: CodeArray, boxes: Boxes, box_indptr: IntArray, box_groups: CodeArray, hidden: IntArray | None
+    points: CodeArray, boxes: Boxes, box_groups: Ragged[np.int32], hidden: IntArray | None
 ) -> Iterator[tuple[CodeArray, CodeArray]]:
     """Yield, in portions, all pairs of a point and a group that has a box around it, without the hidden boxes."""
     nested = boxes.parent is not None
     even, lo, hi = evenly(points, boxes.lo, boxes.hi) if nested else (points, boxes.lo, boxes.hi)
-    even, lo, hi = (np.ascontiguousarray(codes) for codes in (even, lo, hi))
-    tree = ranges.build(even)
-    counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
-    wide = np.diff(box_indptr)
-    for start, end in portions(np.cumsum(counts * np.append(1, wide))):
-        indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
-        point = np.zeros(int(indptr[-1]), np.int64)
-        if not len(point):
-            continue
-        ranges.search(*tree, lo[start:end], hi[start:end], indptr, point)
-        box = np.repeat(np.arange(start, end), np.diff(indptr))
+    for point, box in points_inside(even, lo, hi, box_groups.lengths):
         good = boxes.contain(box, points[point]) & open_pairs(hidden, point, box, len(lo))
-        point, box = point[good], box[good]
-        sizes = wide[box]
-        place = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - box_indptr[box], sizes)
-        yield np.repeat(point, sizes).astype(np.int32), box_groups[place]
+        which, place = box_groups.places(box[good])
+        yield point[good][which].astype(np.int32), box_groups.items[place]

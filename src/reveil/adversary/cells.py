@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
+
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -73,7 +74,7 @@ def places_of(
     view: View, groups: npt.NDArray[np.integer], codes: npt.NDArray[np.integer], domain: int
 ) -> tuple[IntArray, BoolArray]:
     """Return where the counts of these groups and values stand, and whether they do."""
-    owners = np.repeat(np.arange(view.n_groups, dtype=np.int64), np.diff(view.indptr))
+    owners = view.values.owners()
     keys = owners * domain + view.codes
     wanted = groups.astype(np.int64) * domain + codes
     place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
@@ -81,24 +82,15 @@ def places_of(
     return place, found
 
 
-def spread(indptr: IntArray, chosen: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
-    """List the places ``indptr[i]:indptr[i+1]`` of the chosen rows: which row of the choice, and which place."""
-    sizes = indptr[chosen + 1] - indptr[chosen]
-    row = np.repeat(np.arange(len(chosen)), sizes)
-    place = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes - indptr[chosen], sizes)
-    return row, place
-
-
 @dataclass(frozen=True)
 class Bounds:
     """For sets of persons: the values they may have, and how many of the set have each at least and at most.
 
-    Set i has ``size[i]`` persons and the entries ``indptr[i]:indptr[i+1]`` of ``codes``, ``lo`` and ``hi``.
+    Set i has ``size[i]`` persons and the values ``values[i]``, codes; ``lo`` and ``hi`` lie beside ``values.items``.
     """
 
     size: IntArray
-    indptr: IntArray
-    codes: CodeArray
+    values: Ragged[np.int32]
     lo: IntArray
     hi: IntArray
 
@@ -114,8 +106,7 @@ class Bounds:
             np.maximum(lo, size[sets] - (most[sets] - hi)),
             np.minimum(hi, size[sets] - (least[sets] - np.minimum(lo, hi))),
         )
-        indptr = np.searchsorted(sets, np.arange(len(size) + 1)).astype(np.int64)
-        return cls(size, indptr, codes, lo, hi)
+        return cls(size, Ragged.of_sorted_owners(sets, len(size), codes), lo, hi)
 
     def best(self) -> tuple[BoolArray, CodeArray, FloatArray, FloatArray, BoolArray]:
         """Return, for each set, whether anything is said, the value most to be believed, and how strongly.
@@ -123,17 +114,17 @@ class Bounds:
         That is an estimate, what is proven of it, and whether the two are the same. Sets whose bounds contradict each
         other (the tables do not belong together) say nothing.
         """
-        sets = np.repeat(np.arange(len(self.size)), np.diff(self.indptr))
+        sets = self.values.owners()
         wrong = np.zeros(len(self.size), np.bool_)
         wrong[sets[self.lo > self.hi]] = True
         total = np.bincount(sets, self.hi, len(self.size))
         share = np.clip(self.hi / np.maximum(total[sets], 1), self.lo / self.size[sets], self.hi / self.size[sets])
-        order = np.lexsort((self.codes, -share, -self.lo, sets))
-        said = (np.diff(self.indptr) > 0) & ~wrong & (total >= self.size) & (self.size > 0)
-        first = order[self.indptr[:-1][said]]
+        order = np.lexsort((self.values.items, -share, -self.lo, sets))
+        said = (self.values.lengths > 0) & ~wrong & (total >= self.size) & (self.size > 0)
+        first = order[self.values.starts[said]]
         value, belief = np.zeros(len(said), np.int32), np.zeros(len(said))
         proven, exact = np.zeros(len(said)), np.zeros(len(said), np.bool_)
-        value[said], belief[said] = self.codes[first], share[first]
+        value[said], belief[said] = self.values.items[first], share[first]
         proven[said] = self.lo[first] / self.size[said]
         exact[said] = self.lo[first] == self.hi[first]
         return said, value, belief, proven, exact
@@ -166,7 +157,7 @@ def cell_bounds(evidence: Evidence, runs: Runs, least: int = 2) -> tuple[IntArra
         kept = hi > 0
         sets, codes, lo, hi = sets[kept], codes[kept], lo[kept], hi[kept]
         new = np.flatnonzero(there & ~started)
-        row, place = spread(view.indptr, group[new])
+        row, place = view.values.places(group[new])
         rows = view.counts[place]
         sets, codes = np.concatenate([sets, new[row]]), np.concatenate([codes, view.codes[place]])
         lo = np.concatenate([lo, rows - (view.sizes[group[new]] - size[new])[row]])
@@ -199,7 +190,7 @@ class Pair:
     def bounds(self, domain: int) -> Bounds:
         """Bound the values of the rest of each group by what those who stay can have."""
         view, other = self.view, self.other
-        row, place = spread(other.indptr, self.into)
+        row, place = other.values.places(self.into)
         at, found = places_of(view, self.group[row], other.codes[place], domain)
         row, place, at = row[found], place[found], at[found]
         # Those who stay have the values of both groups, each at most as often as both have it.
@@ -211,7 +202,7 @@ class Pair:
         most, least = np.zeros(len(view.counts), np.int64), np.zeros(len(view.counts), np.int64)
         np.add.at(most, at, hi)
         np.add.at(least, at, lo)
-        sets = np.repeat(np.arange(view.n_groups, dtype=np.int64), np.diff(view.indptr))
+        sets = view.values.owners()
         sure = view.counts - (view.fakes + self.others)[sets] - most
         return Bounds.of(sets, view.codes, sure, view.counts - least, self.rest)
 

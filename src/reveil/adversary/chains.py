@@ -52,27 +52,15 @@ class Possible:
 
 def agreeing(slots: Slots) -> tuple[BoolArray, BoolArray]:
     """Return the candidates that the rule of the manifests leaves, and the slots that it leaves none of."""
-    alive, broken = np.ones(len(slots.groups), np.bool_), np.zeros(slots.n, np.bool_)
+    alive, broken = np.ones(len(slots.candidates.items), np.bool_), np.zeros(slots.n, np.bool_)
     if slots.rule == "none":
         return alive, broken
-    own, order = slots.by_person
     loose = _may_be_outside(slots, alive)
-    dirty = np.zeros(slots.n, np.bool_)
+    candidates = chains.Candidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
+    marks = chains.Marks(np.zeros(slots.n, np.bool_), broken)
+    lives, everywhere = slots.by_person, slots.rule == "apart"
     for _ in range(ROUNDS):
-        moved = chains.agree(
-            own,
-            order,
-            slots.indptr,
-            slots.groups,
-            slots.sets,
-            slots.before,
-            slots.kept,
-            loose,
-            slots.rule == "apart",
-            alive,
-            dirty,
-            broken,
-        )
+        moved = chains.agree(lives.offsets, lives.items, candidates, slots.before, slots.kept, everywhere, marks)
         if not moved:
             break
     return alive, broken
@@ -84,13 +72,14 @@ def narrowed(slots: Slots, alive: BoolArray) -> Possible:
     broken, skipped = np.zeros(slots.n, np.bool_), np.zeros(slots.n, np.bool_)
     dirty, alive = np.ones(slots.n, np.bool_), alive.copy()
     loose = _may_be_outside(slots, alive)
-    admitted = (slots.indptr, slots.groups, slots.sets, loose, alive, masks, dirty, broken)
-    chains.admit(*admitted)
+    candidates = chains.Candidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
+    marks = chains.Marks(dirty, broken)
+    chains.admit(candidates, masks, marks)
     left = Possible(masks, masks.copy(), alive, loose, broken, skipped)
     rounds = 0
     while rounds < ROUNDS:
         rounds += 1
-        moved = chains.chain(slots.before, slots.changed, masks, dirty, broken) + chains.admit(*admitted)
+        moved = chains.chain(slots.before, slots.changed, masks, marks) + chains.admit(candidates, masks, marks)
         for number in range(len(slots.slot_starts) - 1):
             own = slice(slots.slot_starts[number], slots.slot_starts[number + 1])
             if dirty[own].any():
@@ -108,9 +97,11 @@ def _parts(slots: Slots, number: int, alive: BoolArray) -> tuple[IntArray, IntAr
     """
     start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
     first, groups = slots.group_starts[number], int(np.diff(slots.group_starts)[number])
-    edges = slots.indptr[start] + np.flatnonzero(alive[slots.indptr[start] : slots.indptr[end]])
-    slot = np.repeat(np.arange(end - start), np.diff(slots.indptr[start : end + 1]))[edges - slots.indptr[start]]
-    group = slots.groups[edges] - first
+    first_edge, last_edge = slots.candidates.offsets[start], slots.candidates.offsets[end]
+    left = np.flatnonzero(alive[first_edge:last_edge])
+    edges = first_edge + left
+    slot = np.repeat(np.arange(end - start), slots.candidates.lengths[start:end])[left]
+    group = slots.candidates.items[edges] - first
     many = np.bincount(slot, minlength=end - start)
     if (many <= 1).all():
         of_group = np.arange(groups)
@@ -140,7 +131,7 @@ def _outside(slots: Slots, number: int, of_slot: IntArray, of_group: IntArray) -
 
 def _may_be_outside(slots: Slots, alive: BoolArray) -> BoolArray:
     """Return the slots that may be in no group."""
-    loose: BoolArray = np.diff(slots.indptr) == 0
+    loose: BoolArray = slots.candidates.lengths == 0
     for number in np.flatnonzero(slots.unplaced > 0):
         start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
         _, _, of_slot, of_group = _parts(slots, int(number), alive)
@@ -172,7 +163,7 @@ def _worth_a_look(slots: Slots, number: int, left: Possible, dirty: BoolArray) -
     edge, slot, of_slot, of_group = _parts(slots, number, left.alive)
     start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
     outside = _outside(slots, number, of_slot, of_group)
-    parts, part, group = len(outside), of_slot[slot - start], slots.groups[edge].astype(np.int64)
+    parts, part, group = len(outside), of_slot[slot - start], slots.candidates.items[edge].astype(np.int64)
     worth = (np.bincount(of_group, minlength=parts) > 1) | (outside > 0)
     worth[part[(slots.sets[group] & ~left.masks[slot]).any(axis=1)]] = True
     touched = np.zeros(parts, np.bool_)
@@ -201,15 +192,14 @@ def _match(slots: Slots, number: int, left: Possible, dirty: BoolArray) -> int:
     stands = np.zeros(slots.n, np.bool_)
     stands[slot[example]] = True
     shown = np.flatnonzero(stands[slot])
-    sizes = slots.distinct[group[shown]]
-    edge = np.repeat(shown, sizes)
-    row = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - slots.rows[group[shown]], sizes)
-    word, bit = slots.codes[row] // 64, np.uint64(1) << (slots.codes[row] % 64).astype(np.uint64)
+    which, row = slots.values.places(group[shown])
+    edge = shown[which]
+    word, bit = slots.values.items[row] // 64, np.uint64(1) << (slots.values.items[row] % 64).astype(np.uint64)
     good = (masks[slot[edge], word] & bit) != 0
     edge, row, word, bit = edge[good], row[good], word[good], bit[good]
 
     rows, row_place = np.unique(row, return_inverse=True)
-    groups, group_place = np.unique(np.searchsorted(slots.rows, rows, side="right") - 1, return_inverse=True)
+    groups, group_place = np.unique(np.searchsorted(slots.values.offsets, rows, side="right") - 1, return_inverse=True)
     persons = np.bincount(kind[last], minlength=len(example)).astype(np.int64)
     found = matchable(
         Network(

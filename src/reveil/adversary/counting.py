@@ -24,13 +24,13 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of_sorted
 from reveil.core.kernels import worlds
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.appearances import BitArray, Slots
     from reveil.adversary.chains import Possible
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -134,17 +134,14 @@ class _Candidates:
     @classmethod
     def of(cls, slots: Slots, possible: Possible) -> _Candidates:
         edges = np.flatnonzero(possible.alive)
-        slot = np.repeat(np.arange(slots.n, dtype=np.int64), np.diff(slots.indptr))[edges]
-        group = slots.groups[edges].astype(np.int64)
+        slot = slots.candidates.owners()[edges]
+        group = slots.candidates.items[edges].astype(np.int64)
         many = np.bincount(slot, minlength=slots.n)
-        least, signatures = np.zeros(slots.n, np.int64), np.zeros(slots.n, np.int64)
-        filled = many > 0
-        if filled.any():
-            starts = np.append(0, np.cumsum(many))[:-1][filled]
-            least[filled] = np.minimum.reduceat(slots.distinct[group], starts)
-            lowest = np.minimum.reduceat(slots.signature[group], starts)
-            highest = np.maximum.reduceat(slots.signature[group], starts)
-            signatures[filled] = np.where(lowest == highest, 1, 2)
+        left = Ragged.of_lengths(many, group)
+        signature = slots.signature[group]
+        lowest, highest = left.reduce(np.minimum, signature), left.reduce(np.maximum, signature)
+        signatures = np.where(many > 0, np.where(lowest == highest, 1, 2), 0)
+        least = left.reduce(np.minimum, slots.distinct[group])
         return cls(slot, group, many, signatures, least)
 
 
@@ -160,12 +157,12 @@ def _first_value(masks: BitArray) -> CodeArray:
 def _components(slots: Slots, possible: Possible) -> tuple[IntArray, IntArray]:
     """Number what anything connects: a possible membership, or knowledge of a life. Of slots, and of groups."""
     edges = np.flatnonzero(possible.alive)
-    slot = np.repeat(np.arange(slots.n, dtype=np.int64), np.diff(slots.indptr))[edges]
+    slot = slots.candidates.owners()[edges]
     told = (slots.changed >= 0) & (slots.before >= 0)
     if slots.rule == "apart":
         told = slots.before >= 0
     tail = np.concatenate([slot, np.flatnonzero(told)])
-    head = np.concatenate([slots.n + slots.groups[edges].astype(np.int64), slots.before[told]])
+    head = np.concatenate([slots.n + slots.candidates.items[edges].astype(np.int64), slots.before[told]])
     size = slots.n + slots.n_groups
     links = coo_array((np.ones(len(tail), np.int8), (tail, head)), shape=(size, size))
     label = connected_components(links, directed=False)[1].astype(np.int64)
@@ -184,8 +181,8 @@ def _symmetric(slots: Slots, groups: _Candidates, label: IntArray, of_group: Int
     odd[of_group[~slots.balanced]] = True
     # Persons whose groups are not listed may tie any groups together.
     odd[label[slots.open[slots.release]]] = True
-    owner = np.repeat(np.arange(slots.n_groups), slots.distinct)
-    pair, _ = classes_of([of_group[owner], slots.codes], len(owner))
+    owner = slots.values.owners()
+    pair, _ = classes_of([of_group[owner], slots.values.items], len(owner))
     _, example = classes_of([pair, slots.signature[owner]], len(owner))
     sets = np.bincount(pair[example], minlength=1)
     # A value that is in two different sets of one component ties them together.
@@ -204,17 +201,13 @@ def _tell_shares(
 ) -> None:
     """Tell the shares of groups that nothing else is connected with, that have records only, all of them known."""
     members, many = np.bincount(label, minlength=components), np.bincount(of_group, minlength=components)
-    rows = np.zeros(slots.n_groups, np.int64)
-    top, code = np.zeros(slots.n_groups, np.int64), np.zeros(slots.n_groups, np.int32)
-    filled = slots.distinct > 0
-    if not filled.any():
+    if not len(slots.counts):
         return
-    starts = slots.rows[:-1][filled]
-    rows[filled] = np.add.reduceat(slots.counts, starts)
-    top[filled] = np.maximum.reduceat(slots.counts, starts)
-    owner = np.repeat(np.arange(slots.n_groups), slots.distinct)
+    rows, top = slots.values.reduce(np.add, slots.counts), slots.values.reduce(np.maximum, slots.counts)
+    code = np.zeros(slots.n_groups, np.int32)
+    owner = slots.values.owners()
     best = np.flatnonzero(slots.counts == top[owner])[::-1]
-    code[owner[best]] = slots.codes[best]
+    code[owner[best]] = slots.values.items[best]
     group = np.zeros(slots.n, np.int64)
     group[groups.slot] = groups.group
     alone = (groups.many == 1) & (members[label] == slots.room[group]) & (many[label] == 1) & ~possible.loose
@@ -231,15 +224,10 @@ def _tell_shares(
 class _Options:
     """The slots of some components in the order of lives, and what each may take."""
 
-    indptr: IntArray
-    slots: IntArray
+    slots: Ragged[np.int64]  # of each component
     component: IntArray
-    options: IntArray
-    slot: IntArray
-    group: IntArray
-    value: CodeArray
-    row: IntArray
-    rank: IntArray
+    slot: IntArray  # of each option
+    options: worlds.Options
 
     @classmethod
     def of(cls, slots: Slots, possible: Possible, label: IntArray, chosen: BoolArray) -> _Options:
@@ -248,29 +236,24 @@ class _Options:
         starts = np.flatnonzero(np.diff(label[own], prepend=-1))
         there = chosen[label]
         edges = np.flatnonzero(possible.alive)
-        slot = np.repeat(np.arange(slots.n, dtype=np.int64), np.diff(slots.indptr))[edges]
+        slot = slots.candidates.owners()[edges]
         edges, slot = edges[there[slot]], slot[there[slot]]
-        group = slots.groups[edges].astype(np.int64)
-        sizes = slots.distinct[group]
-        row = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes - slots.rows[group], sizes)
-        slot, group, value = np.repeat(slot, sizes), np.repeat(group, sizes), slots.codes[row]
+        group = slots.candidates.items[edges].astype(np.int64)
+        which, row = slots.values.places(group)
+        slot, group, value = slot[which], group[which], slots.values.items[row]
         bit = np.uint64(1) << (value % 64).astype(np.uint64)
         good = (possible.masks[slot, value // 64] & bit) != 0
         slot, group, value, row = slot[good], group[good], value[good], row[good]
-        options = np.searchsorted(slot, np.arange(slots.n + 1))
+        options = offsets_of_sorted(slot, slots.n)
         distinct, place = np.unique(slot * slots.domain + value, return_inverse=True)
         rank = place - np.searchsorted(distinct, slot * slots.domain)
-        indptr = np.append(starts, len(own)).astype(np.int64)
-        return cls(indptr, own, label[own[starts]], options, slot, group, value, row, rank)
-
-    @property
-    def laid(self) -> tuple[npt.NDArray[np.integer], ...]:
-        """The slots of each component and their options, as the kernels of worlds take them."""
-        return self.indptr, self.slots, self.options, self.group, self.value, self.row
+        listed = Ragged(np.append(starts, len(own)).astype(np.int64), own)
+        laid = worlds.Options(listed.offsets, own, options, group, value, row, rank)
+        return cls(listed, label[own[starts]], slot, laid)
 
     def best(self, slots: Slots, weight: FloatArray) -> tuple[IntArray, FloatArray, CodeArray]:
         """Return the slots, the largest weight of a value of each, and that value."""
-        keys, place = np.unique(self.slot * slots.domain + self.value, return_inverse=True)
+        keys, place = np.unique(self.slot * slots.domain + self.options.value, return_inverse=True)
         summed = np.bincount(place, weight, len(keys))
         slot, value = keys // slots.domain, (keys % slots.domain).astype(np.int32)
         order = np.lexsort((-summed, slot))
@@ -278,10 +261,11 @@ class _Options:
         return slot[first], summed[first].astype(np.float64), value[first]
 
 
-def _known(slots: Slots) -> tuple[object, ...]:
-    """Return what is known of lives and groups, as the kernels of worlds take it; they use up rows and room."""
-    apart, kept = slots.rule == "apart", slots.kept & (slots.rule == "kept")
-    return slots.before, slots.changed, apart, kept, slots.sets, slots.counts.copy(), slots.room.copy()
+def _known(slots: Slots) -> tuple[worlds.Lives, worlds.Free]:
+    """Return what is known of lives, and the rows and the room that there are."""
+    kept = slots.kept & (slots.rule == "kept")
+    lives = worlds.Lives(slots.before, slots.changed, slots.rule == "apart", kept, slots.sets)
+    return lives, worlds.Free(slots.counts.copy(), slots.room.copy())
 
 
 def _count(
@@ -298,12 +282,13 @@ def _count(
         return
     these = _Options.of(slots, possible, label, small)
     tally = np.zeros(len(these.slot), np.int64)
-    number = worlds.count(*these.laid, these.rank, *_known(slots), once, STEPS, tally)
+    number = worlds.count(these.options, *_known(slots), once, STEPS, tally)
     total = np.zeros(int(label.max()) + 1, np.int64)
     total[these.component] = number
     counted = small.copy()
     counted[these.component] = number > 0
-    found.impossible[these.slots[(total == 0)[label[these.slots]]]] = True
+    own = these.slots.items
+    found.impossible[own[(total == 0)[label[own]]]] = True
     slot, weight, value = these.best(slots, tally.astype(np.float64))
     good = counted[label[slot]] & (found.how[slot] == _UNKNOWN)
     slot, share, value = slot[good], weight[good] / total[label[slot[good]]], value[good]
@@ -315,10 +300,10 @@ def _count(
 def _looks(slots: Slots, possible: Possible, label: IntArray, chosen: BoolArray) -> IntArray:
     """Return how many options the slots of each chosen component have together: what one drawn world costs."""
     edges = np.flatnonzero(possible.alive)
-    slot = np.repeat(np.arange(slots.n, dtype=np.int64), np.diff(slots.indptr))[edges]
+    slot = slots.candidates.owners()[edges]
     own = chosen[label[slot]]
     looks = np.zeros(len(chosen), np.int64)
-    np.add.at(looks, label[slot[own]], slots.distinct[slots.groups[edges[own]]])
+    np.add.at(looks, label[slot[own]], slots.distinct[slots.candidates.items[edges[own]]])
     return looks
 
 
@@ -330,13 +315,13 @@ def _draw(
         return
     these = _Options.of(slots, possible, label, medium)
     tally = np.zeros(len(these.slot))
-    longest = int(np.diff(these.indptr).max())
-    total, squares = worlds.draw(*these.laid, *_known(slots), rng.random((DRAWN, longest)), tally)
+    longest = int(these.slots.lengths.max())
+    total, squares = worlds.draw(these.options, *_known(slots), rng.random((DRAWN, longest)), tally)
     weight, effective = np.zeros(int(label.max()) + 1), np.zeros(int(label.max()) + 1)
     weight[these.component] = total
     effective[these.component] = np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0)
     # Hoeffding's inequality, for all values of all slots at once.
-    tests = max(len(np.unique(these.slot * slots.domain + these.value)), 1)
+    tests = max(len(np.unique(these.slot * slots.domain + these.options.value)), 1)
     slot, sums, value = these.best(slots, tally)
     good = (effective[label[slot]] >= ENOUGH) & (found.how[slot] == _UNKNOWN)
     slot, sums, value = slot[good], sums[good], value[good]

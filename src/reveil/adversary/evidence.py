@@ -17,7 +17,7 @@ from reveil.adversary.background import People, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
-from reveil.adversary.promises import Promises, read_promises
+from reveil.adversary.promises import Promises, handed_over, read_promises
 from reveil.adversary.spellings import in_one_spelling
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from reveil.adversary.promises import Promising
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
     from reveil.models.limits import Limit
     from reveil.releases.promise import Promise
     from reveil.releases.release import Release
@@ -52,10 +52,10 @@ class View:
     """One release as the adversary sees it.
 
     ``number`` is its place in the series, from 0. Groups are numbered from 0: group g has ``sizes[g]`` rows, of which
-    ``fakes[g]`` are counterfeits, and ``counts[indptr[g]:indptr[g+1]]`` rows of the values
-    ``codes[indptr[g]:indptr[g+1]]``. ``present`` are the persons known to be in the table (with known="nothing": who
-    could be); the i-th of them may be in the groups ``cand_groups[cand_indptr[i]:cand_indptr[i+1]]``. Nobody listed:
-    the person was not published, or fits more groups than are kept (``crowded``). ``fits`` is how many of those
+    ``fakes[g]`` are counterfeits, and the values ``values[g]``, ascending codes; ``counts``, beside ``values.items``,
+    is how many rows of the group have each. ``present`` are the persons known to be in the table (with
+    known="nothing": who could be); the i-th of them may be in the groups ``candidates[i]``. Nobody listed: the person
+    was not published, or fits more groups than are kept (``crowded``). ``fits`` is how many of those
     present may be in each group. ``truth`` is the value code of each, -1 where it is not known.
 
     ``row_groups`` and ``row_codes`` are those of the published rows; a release in two tables has no value in a row.
@@ -67,12 +67,10 @@ class View:
     release: Release = field(repr=False)
     sizes: IntArray
     fakes: IntArray
-    indptr: IntArray
-    codes: CodeArray = field(repr=False)
+    values: Ragged[np.int32] = field(repr=False)
     counts: IntArray = field(repr=False)
     present: CodeArray = field(repr=False)
-    cand_indptr: IntArray = field(repr=False)
-    cand_groups: CodeArray = field(repr=False)
+    candidates: Ragged[np.int32] = field(repr=False)
     fits: IntArray = field(repr=False)
     crowded: BoolArray = field(repr=False)
     truth: CodeArray | None = field(repr=False)
@@ -91,6 +89,11 @@ class View:
         return len(self.sizes)
 
     @property
+    def codes(self) -> CodeArray:
+        """The value of each count."""
+        return self.values.items
+
+    @property
     def real(self) -> IntArray:
         """Rows per group that are records."""
         real: IntArray = self.sizes - self.fakes
@@ -98,20 +101,20 @@ class View:
 
     def histogram(self, domain: int) -> Histogram:
         """Return the values of the groups as statistics."""
-        return Histogram(self.indptr, self.codes, self.counts, domain)
+        return Histogram(self.values, self.counts, domain)
 
     @cached_property
     def veiled(self) -> BoolArray:
         """Groups with a suppressed value, which may be any."""
-        told = np.bincount(np.repeat(np.arange(self.n_groups), np.diff(self.indptr)), self.counts, self.n_groups)
+        told = np.bincount(self.values.owners(), self.counts, self.n_groups)
         return np.asarray((told < self.sizes) & (told.sum() > 0), np.bool_)
 
     @cached_property
     def only(self) -> CodeArray:
         """The one group in which each person may be, -1 where there are several or none."""
-        single = np.diff(self.cand_indptr) == 1
+        single = self.candidates.lengths == 1
         only = np.full(len(self.present), -1, np.int32)
-        only[single] = self.cand_groups[self.cand_indptr[:-1][single]]
+        only[single] = self.candidates.items[self.candidates.starts[single]]
         return only
 
     @cached_property
@@ -205,7 +208,7 @@ def gather(
     column = _sensitive(schema, column)
     people = read_people(len(releases), schema, population, truth)
     read = [_read(source, schema, people) for source in releases]
-    known = _known(known, read, people, placements, guarantee)
+    known = _known(known, read, people, placements, handed_over(guarantee, schema))
     read, people = in_one_spelling(read, people, schema)
     _check_order(read)
     if not any(column in release.group_values()[1].columns for release in read):
@@ -220,7 +223,7 @@ def gather(
     told = [None if own is None else canonical_text(own[column]) for own in people.values]
     values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
-    promises = read_promises([release.manifest.promise for release in read], guarantee)
+    promises = read_promises([release.manifest.promise for release in read], guarantee, schema)
     if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
         promises = Promises((), tuple(() for _ in read))
     tables = people.present(known)
@@ -272,7 +275,7 @@ def _own_values(people: People, number: int, release: Release, schema: Schema) -
 
 def _nowhere(view: View) -> str | None:
     """Say how many people fit no row of a table that another tool made."""
-    many = int(((np.diff(view.cand_indptr) == 0) & ~view.crowded).sum())
+    many = int(((view.candidates.lengths == 0) & ~view.crowded).sum())
     if not many:
         return None
     return (
@@ -322,7 +325,7 @@ def _known(
     releases: Sequence[Release],
     people: People,
     placements: Sequence[object] | None,
-    guarantee: Promising | None,
+    promise: Promise | None,
 ) -> str:
     if known is None:
         if placements:
@@ -330,7 +333,7 @@ def _known(
         if not people.attendance:
             return "nothing"
         meant = {against(release.manifest.promise) for release in releases}
-        meant.add(getattr(guarantee, "against", None) if getattr(guarantee, "remembers", False) else None)
+        meant.add(None if promise is None else against(promise))
         if "nothing" in meant:
             return "nothing"
         return "events" if people.truth and "events" in meant else "presence"
@@ -410,7 +413,7 @@ def _view(
     own = people.present(known)[number]
     found = find_candidates(release, groups, own.attributes, len(own.ids))
     everybody, strangers, counted = _attendance(release, groups, len(own.ids), known)
-    nowhere = int(((np.diff(found.indptr) == 0) & ~found.crowded).sum())
+    nowhere = int(((found.groups.lengths == 0) & ~found.crowded).sum())
     if everybody and nowhere:
         if release.manifest.promise.is_known:
             raise DataError(
@@ -427,11 +430,9 @@ def _view(
         release,
         groups.rows,
         groups.fakes,
-        histogram.indptr,
-        histogram.codes,
+        histogram.values,
         histogram.counts,
         places_in(own.ids, persons),
-        found.indptr,
         found.groups,
         found.fits,
         found.crowded,

@@ -42,27 +42,17 @@ def settle(evidence: Evidence, slots: Slots) -> Settled:
     many, least, group = (np.zeros(slots.n, np.int64) for _ in range(3))
     settled = np.zeros(slots.n, np.bool_)
     told = np.full((len(evidence.persons), len(evidence.views)), -1, np.int32)
+    sets = chains.GroupSets(slots.sets, slots.distinct, slots.signature)
     known = -1
     for _ in range(ROUNDS):
         for number, view in enumerate(evidence.views):
             own = slice(slots.slot_starts[number], slots.slot_starts[number + 1])
             if not len(view.codes):
                 continue
-            chains.settle(
-                view.cand_indptr,
-                view.cand_groups,
-                slots.group_starts[number],
-                view.present,
-                number,
-                told,
-                slots.sets,
-                slots.distinct,
-                slots.signature,
-                many[own],
-                least[own],
-                group[own],
-                settled[own],
+            placed = chains.Placed(
+                view.candidates.offsets, view.candidates.items, slots.group_starts[number], view.present, number
             )
+            chains.settle(placed, told, sets, chains.Settled(many[own], least[own], group[own], settled[own]))
             if slots.unplaced[number]:
                 settled[own] = False  # anybody may be one of those who were not published
             sure = settled[own]
@@ -71,7 +61,7 @@ def settle(evidence: Evidence, slots: Slots) -> Settled:
         if settled.sum() == known:
             break
         known = int(settled.sum())
-    had = np.concatenate([np.diff(view.cand_indptr) > 0 for view in evidence.views])
+    had = np.concatenate([view.candidates.lengths > 0 for view in evidence.views])
     tells = np.array([len(view.codes) > 0 for view in evidence.views])
     broken = had & (many == 0) & (slots.unplaced == 0)[slots.release] & tells[slots.release]
     return Settled(many, least, group, settled, broken)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from reveil.adversary.cells import ABSENT, UNSURE, spread
+from reveil.adversary.cells import ABSENT, UNSURE
 from reveil.models.base import ValueModel
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.encoding import encode_sensitive
@@ -103,11 +103,7 @@ def _linked(limit: Limit, views: list[View]) -> Kept:
     """Compare the chance to find a row with the largest that is promised."""
     persons, at, chances, worst = [], [], [], 0.0
     for view in views:
-        many = np.diff(view.cand_indptr)
-        rows = np.zeros(len(many), np.int64)
-        filled = many > 0
-        if filled.any():
-            rows[filled] = np.add.reduceat(view.sizes[view.cand_groups], view.cand_indptr[:-1][filled])
+        rows = view.candidates.reduce(np.add, view.sizes[view.candidates.items])
         chance = np.where(rows > 0, 1 / np.maximum(rows, 1), 0.0)
         worst = max(worst, float(chance.max(initial=0.0)))
         beyond = np.flatnonzero(chance > (1.0 if limit.at_most is None else limit.at_most) + TOLERANCE)
@@ -138,7 +134,7 @@ def _valued(evidence: Evidence, limit: Limit, views: list[View]) -> Kept:
         if isinstance(model, DistinctDiversity):
             beyond = np.concatenate([beyond, _few_values(view, model.l)])
         top = np.zeros(view.n_groups)
-        np.maximum.at(top, np.repeat(np.arange(view.n_groups), np.diff(view.indptr)), view.counts)
+        np.maximum.at(top, view.values.owners(), view.counts)
         persons.append(view.present[beyond])
         at.append(np.full(len(beyond), view.number, np.int32))
         only = view.only[beyond]
@@ -190,17 +186,17 @@ def statistics(evidence: Evidence, view: View, histogram: Histogram, sizes: IntA
 
 def _few_values(view: View, least: int) -> IntArray:
     """Return who may be in several groups that have fewer than so many values together."""
-    many = np.diff(view.cand_indptr)
-    bad = (np.diff(view.indptr) < least) & ~view.veiled
+    many = view.candidates.lengths
+    bad = (view.values.lengths < least) & ~view.veiled
     several = np.flatnonzero(many > 1)
     if not len(several) or not bad.any():
         return np.zeros(0, np.int64)
-    row, place = spread(view.cand_indptr, several)
-    groups = view.cand_groups[place]
+    row, place = view.candidates.places(several)
+    groups = view.candidates.items[place]
     all_bad = np.bincount(row, bad[groups], len(several)) == many[several]
     chosen = several[all_bad]
-    row, place = spread(view.cand_indptr, chosen)
-    inner, value = spread(view.indptr, view.cand_groups[place])
+    row, place = view.candidates.places(chosen)
+    inner, value = view.values.places(view.candidates.items[place])
     pairs = np.unique(row[inner] * (int(view.codes.max(initial=0)) + 1) + view.codes[value])
     distinct = np.bincount(pairs // (int(view.codes.max(initial=0)) + 1), minlength=len(chosen))
     few: IntArray = chosen[distinct < least]

@@ -36,7 +36,7 @@ from reveil.releases.nesting import Nesting, nesting_of, wide_type
 from reveil.releases.release import Release, classes_of, dtype_named
 from reveil.releases.respelling import folded_values, folds
 from reveil.tables.expressions.binding import Bound, Field, Missing, bind, described
-from reveil.tables.expressions.blocks import Pieces, block_outcomes, children_of
+from reveil.tables.expressions.blocks import Pieces, block_outcomes, pieces_of
 from reveil.tables.expressions.diagram import FALSE, TRUE, Diagram, Part, evaluated, every, joined, some
 from reveil.tables.expressions.lines import Line
 from reveil.tables.expressions.regions import FloatArray, IndexArray, Regions
@@ -213,8 +213,8 @@ class Counter:
         self, nesting: Nesting, units: Units, diagram: Diagram, columns: dict[str, Regions], outcomes: Outcomes
     ) -> None:
         """Replace what was found for boxes by what holds of their blocks, where boxes lie inside them."""
-        indptr, inner = nesting.children
-        unsure = (np.diff(indptr)[units.owner] > 0) & outcomes[2] & ~outcomes[1]
+        children = nesting.children
+        unsure = (children.lengths[units.owner] > 0) & outcomes[2] & ~outcomes[1]
         for name in columns:
             words = self._column(name)
             if isinstance(words, Words) and words.open_cells is not None:
@@ -223,7 +223,7 @@ class Counter:
         if not len(open_):
             return
         owners = units.owner[open_]
-        starts, place, box = children_of(owners, indptr, inner)
+        starts, place, box = pieces_of(owners, children)
         around = owners[place]
         counts, shares = [], []
         for name, regions in columns.items():

@@ -118,27 +118,27 @@ class _Search:
         new[1:] = (ascending[1:] != ascending[:-1]).any(axis=1)
         self.cell = np.empty(n, np.int64)  # of each record
         self.cell[order] = np.cumsum(new) - 1
-        self.rows: CodeArray = ascending[new].astype(np.int32)
-        self.weights = np.diff(np.append(np.flatnonzero(new), n))
-        self.index = np.arange(len(self.rows))
+        rows: CodeArray = ascending[new].astype(np.int32)
+        self.table = kernels.Table(rows, np.diff(np.append(np.flatnonzero(new), n)), np.arange(len(rows)))
         self.limits, self.steps = limits, np.array([scale.steps for scale in scales], np.int64)
         self.units = n * self.steps  # a bound is a whole number of these parts
-        self.heights = np.array([len(scale.nodes) for scale in scales], np.int64)
-        self.nodes = np.zeros(
-            (axes, int(self.heights.max(initial=0)), max((s.nodes.shape[1] for s in scales), default=0)), np.int32
+        heights = np.array([len(scale.nodes) for scale in scales], np.int64)
+        nodes = np.zeros(
+            (axes, int(heights.max(initial=0)), max((s.nodes.shape[1] for s in scales), default=0)), np.int32
         )
         for i, scale in enumerate(scales):
-            self.nodes[i, : len(scale.nodes), : scale.nodes.shape[1]] = scale.nodes
-        self.starts, self.ends = np.zeros(1, np.int64), np.array([len(self.rows)], np.int64)
+            nodes[i, : len(scale.nodes), : scale.nodes.shape[1]] = scale.nodes
+        self.axes = kernels.Axes(nodes, heights, self.units.astype(np.float64))
+        self.starts, self.ends = np.zeros(1, np.int64), np.array([len(rows)], np.int64)
         self.now, self.cut, self.after = self._survey(self.starts, self.ends)
 
-    def _survey(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, CodeArray, IntArray]:
-        axes = self.rows.shape[1]
+    def _survey(self, starts: IntArray, ends: IntArray) -> kernels.Survey:
+        axes = self.table.rows.shape[1]
         now, cut = np.empty((len(starts), axes), np.int64), np.empty((len(starts), axes), np.int32)
         after = np.zeros((len(starts), axes, axes), np.int64)
-        scales = self.units.astype(np.float64)
-        kernels.survey(self.rows, self.weights, starts, ends, self.nodes, self.heights, scales, now, cut, after)
-        return now, cut, after
+        found = kernels.Survey(now, cut, after)
+        kernels.survey(self.table, starts, ends, self.axes, found)
+        return found
 
     @property
     def bounds(self) -> tuple[Fraction, ...]:
@@ -150,14 +150,14 @@ class _Search:
             self._step(max(1, len(self.starts) // _ONE_BY_ONE))
         order = np.argsort(self.starts)
         lengths = (self.ends - self.starts)[order]
-        of_cell = np.empty(len(self.rows), np.int64)
-        of_cell[self.index] = np.repeat(np.arange(len(order)), lengths)
-        counts = np.add.reduceat(self.weights, self.starts[order])
+        of_cell = np.empty(len(self.table.rows), np.int64)
+        of_cell[self.table.first_place] = np.repeat(np.arange(len(order)), lengths)
+        counts = np.add.reduceat(self.table.weights, self.starts[order])
         return Fragmentation(of_cell[self.cell], counts, self.bounds)
 
     def _step(self, most: int) -> None:
         """Make the best cut, or so many of the best, each in another fragment."""
-        axes = self.rows.shape[1]
+        axes = self.table.rows.shape[1]
         change = (self.after - self.now[:, None, :]) / self.units
         bound = self.now.sum(axis=0) / self.units
         limits = np.array([float(limit) for limit in self.limits])
@@ -175,7 +175,7 @@ class _Search:
         which, axis = chosen // axes, chosen % axes
         middle = np.empty(len(which), np.int64)
         starts, ends = self.starts[which], self.ends[which]
-        kernels.divide(self.rows, self.weights, self.index, starts, ends, axis, self.cut[which, axis], middle)
+        kernels.divide(self.table, starts, ends, axis, self.cut[which, axis], middle)
         left, right = self._survey(starts, middle), self._survey(middle, ends)
         self.ends[which] = middle
         self.now[which], self.cut[which], self.after[which] = left

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from reveil.core.kernels import hilbert as curve
+from reveil.core.kernels import hilbert
 from reveil.core.threads import each
 
 if TYPE_CHECKING:
@@ -30,5 +30,5 @@ def along_curve(codes: Codes) -> npt.NDArray[np.int64]:
         points[:, a] = grid.astype(np.uint64)[attribute.codes]
     keys = np.empty(codes.n, np.uint64)
     half = codes.n // 2
-    each(lambda part: curve.hilbert(points[part], bits, keys[part]), [slice(half), slice(half, codes.n)], codes.n)
+    each(lambda part: hilbert.places(points[part], bits, keys[part]), [slice(half), slice(half, codes.n)], codes.n)
     return np.argsort(keys, kind="stable")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.core.kernels import outliers as stretch
+from reveil.core.arrays import BoolArray, offsets_of
+from reveil.core.kernels import outliers
 from reveil.models.statistics import GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
 
@@ -29,15 +29,17 @@ def suppress_stretching(codes: Codes, partition: Partition, model: Model, limit:
     has changed; if it no longer holds, nobody is left out.
     """
     positions = [attribute.positions for attribute in codes.quasi]
-    offset = np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64)
     # A missing value lies nowhere, and what it adds to a cell is not a distance: groups that have one are left alone.
-    everywhere = np.concatenate([np.append(p[:-1], np.nan) for p in positions])
+    at = outliers.Positions(
+        np.concatenate([np.append(p[:-1], np.nan) for p in positions]), offsets_of([len(p) for p in positions])[:-1]
+    )
     now, left = partition, limit
     stuck: BoolArray = np.zeros(partition.n_groups, np.bool_)  # groups whose next record the model needs
     while left > 0:
-        gain, who = np.empty(now.n_groups), np.empty(now.n_groups, np.int64)
-        starts, ends = now.offsets[:-1], now.offsets[1:]
-        stretch.stretch(codes.columns(now.order), starts, ends, everywhere, offset, model.minimum_size, gain, who)
+        found = outliers.Worth(np.empty(now.n_groups), np.empty(now.n_groups, np.int64))
+        gain, who = found
+        rows = codes.columns(now.order)
+        outliers.find(rows, now.offsets[:-1], now.offsets[1:], at, model.minimum_size, found)
         worth = np.flatnonzero((who >= 0) & ~stuck)
         chosen = worth[np.argsort(-gain[worth], kind="stable")][:left]
         if not len(chosen):
@@ -60,7 +62,7 @@ def _without(partition: Partition, places: np.ndarray[tuple[int], np.dtype[np.in
     """Take the records at some places of the order out."""
     kept: BoolArray = np.ones(len(partition.order), np.bool_)
     kept[places] = False
-    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    before = offsets_of(kept)
     return Partition(partition.order[kept], before[partition.offsets], partition.n)
 
 

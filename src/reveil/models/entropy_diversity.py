@@ -76,7 +76,7 @@ class EntropyDiversity(RealDiversity):
         holds[uniform] = histogram.distinct[uniform] >= math.ceil(self._exact)
         decided: dict[tuple[int, ...], bool] = {}
         for group in np.flatnonzero((np.abs(excess) <= error) & ~uniform):
-            counts = histogram.counts[histogram.indptr[group] : histogram.indptr[group + 1]]
+            counts = histogram.counts[histogram.values.offsets[group] : histogram.values.offsets[group + 1]]
             key = tuple(sorted((counts // np.gcd.reduce(counts)).tolist()))
             if key not in decided:
                 decided[key] = entropy_reaches(key, self._exact)

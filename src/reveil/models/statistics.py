@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
 from reveil.core.kernels import segments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 
 _SORTED_AT_ONCE = 2**62  # group and count fit one sortable number below this
@@ -31,12 +30,11 @@ DENSE_AT_MOST = 8  # cells of a dense table per record up to which counting in i
 class Histogram:
     """Counts of the values of one sensitive attribute in many groups, sparse.
 
-    Group g has ``counts[indptr[g]:indptr[g+1]]`` records of the values ``codes[indptr[g]:indptr[g+1]]``, codes
-    ascending and counts positive. ``domain`` is the number of codes there are.
+    Group g has the values ``values[g]``, ascending codes; ``counts``, beside ``values.items``, is how many records of
+    the group have each, at least one. ``domain`` is the number of codes there are.
     """
 
-    indptr: IntArray
-    codes: CodeArray
+    values: Ragged[np.int32]
     counts: IntArray
     domain: int
 
@@ -78,8 +76,9 @@ class Histogram:
             ascending = keys[order]
             starts = np.flatnonzero(np.diff(ascending, prepend=-1))
             distinct, summed = ascending[starts], np.add.reduceat(counts[order], starts) if len(keys) else counts
-        indptr = np.searchsorted(distinct, np.arange(n_groups + 1) * domain).astype(np.int64)
-        return cls(indptr, (distinct % max(domain, 1)).astype(np.int32), summed.astype(np.int64), domain)
+        codes = (distinct % max(domain, 1)).astype(np.int32)
+        offsets = np.searchsorted(distinct, np.arange(n_groups + 1) * domain).astype(np.int64)
+        return cls(Ragged(offsets, codes), summed.astype(np.int64), domain)
 
     @classmethod
     def of_segments(
@@ -87,28 +86,33 @@ class Histogram:
     ) -> Histogram:
         """Count records that lie group by group. ``scratch``: an all-zero buffer to use, of at least ``domain``."""
         room = np.zeros(domain, np.int32) if scratch is None else scratch
-        indptr, seen, counts = segments.histogram(codes, starts, ends, room)
-        return cls(indptr, seen, counts, domain)
+        offsets, seen, counts = segments.histogram(codes, starts, ends, room)
+        return cls(Ragged(offsets, seen), counts, domain)
 
     @classmethod
     def empty(cls, n_groups: int, domain: int) -> Histogram:
         """No records in any group."""
-        return cls(np.zeros(n_groups + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64), domain)
+        return cls(Ragged(np.zeros(n_groups + 1, np.int64), np.zeros(0, np.int32)), np.zeros(0, np.int64), domain)
 
     @property
     def n_groups(self) -> int:
         """How many groups are described."""
-        return len(self.indptr) - 1
+        return len(self.values)
+
+    @property
+    def codes(self) -> CodeArray:
+        """The value of each stored count."""
+        return self.values.items
 
     @cached_property
     def distinct(self) -> IntArray:
         """Number of different values per group."""
-        return np.diff(self.indptr)
+        return self.values.lengths
 
     @cached_property
     def groups(self) -> IntArray:
         """The group of each stored count."""
-        return np.repeat(np.arange(self.n_groups, dtype=np.int64), self.distinct)
+        return self.values.owners()
 
     @cached_property
     def totals(self) -> IntArray:
@@ -117,11 +121,7 @@ class Histogram:
 
     def reduce(self, ufunc: np.ufunc, values: npt.NDArray[np.generic], empty: float = 0) -> npt.NDArray[np.generic]:
         """Reduce one number per stored count to one per group; groups without records get ``empty``."""
-        out = np.full(self.n_groups, empty, dtype=values.dtype)
-        filled = self.distinct > 0
-        if len(values):
-            out[filled] = ufunc.reduceat(values, self.indptr[:-1][filled])
-        return out
+        return self.values.reduce(ufunc, values, empty)
 
     @cached_property
     def largest(self) -> IntArray:
@@ -140,8 +140,8 @@ class Histogram:
             falling = top - np.sort(self.groups * top + (top - self.counts)) % top
         else:
             falling = self.counts[np.lexsort((-self.counts, self.groups))]
-        before = np.concatenate([[0], np.cumsum(falling)])
-        first = self.indptr[:-1]
+        before = offsets_of(falling)
+        first = self.values.starts
         taken: IntArray = before[first + np.minimum(self.distinct, removed)] - before[first]
         return self.totals - taken
 
@@ -159,8 +159,7 @@ class Histogram:
         if (counts < 0).any():
             raise ValueError("more is taken away than there is")
         left = counts > 0
-        indptr = np.concatenate([[0], np.cumsum(left)])[self.indptr].astype(np.int64)
-        return Histogram(indptr, self.codes[left], counts[left], self.domain)
+        return Histogram(self.values.select(left), counts[left], self.domain)
 
     def merge(self, other: Histogram) -> Histogram:
         """Add the counts of the same groups taken from other records."""
@@ -177,14 +176,13 @@ class Histogram:
     def select(self, chosen: BoolArray) -> Histogram:
         """Keep only the chosen groups."""
         kept = chosen[self.groups]
-        indptr = np.concatenate([[0], np.cumsum(self.distinct[chosen])]).astype(np.int64)
-        return Histogram(indptr, self.codes[kept], self.counts[kept], self.domain)
+        values = Ragged.of_lengths(self.distinct[chosen], self.codes[kept])
+        return Histogram(values, self.counts[kept], self.domain)
 
     def masked(self, chosen: BoolArray) -> Histogram:
         """Empty the groups that are not chosen."""
         kept = chosen[self.groups]
-        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(np.int64)
-        return Histogram(indptr, self.codes[kept], self.counts[kept], self.domain)
+        return Histogram(self.values.select(kept), self.counts[kept], self.domain)
 
     def total(self) -> IntArray:
         """Dense counts over all groups together."""
@@ -309,6 +307,11 @@ class Partition:
     def n_groups(self) -> int:
         """How many groups there are."""
         return len(self.offsets) - 1
+
+    @property
+    def members(self) -> Ragged[np.int32]:
+        """The records of each group."""
+        return Ragged(self.offsets, self.order)
 
     @property
     def sizes(self) -> IntArray:

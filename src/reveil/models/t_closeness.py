@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.core.errors import ConfigError
 from reveil.models._exact import LIMIT, WholeArray, at_most, extreme, quotient, rounded_up
 from reveil.models.base import FloatArray, Tags, ValueModel, concerned, exact_number, plain_number, words_of
@@ -16,7 +17,6 @@ from reveil.tables.schema import Schema, Type
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 DISTANCES = ("ordered", "equal", "taxonomy")
 
@@ -179,12 +179,12 @@ def _ordered(histogram: Histogram, table: IntArray, dtype: np.dtype[Any]) -> tup
     totals, groups, lo = histogram.totals.astype(dtype), histogram.groups, rank[histogram.codes]
     size = totals[groups]
     filled = histogram.distinct > 0
-    first, last = histogram.indptr[:-1][filled], histogram.indptr[1:][filled] - 1
+    first, last = histogram.values.starts[filled], histogram.values.offsets[1:][filled] - 1
     hi = np.empty_like(lo)
     hi[:-1] = lo[1:]
     hi[last] = len(occurring)
     running = np.cumsum(histogram.counts.astype(dtype))
-    before = np.concatenate([np.zeros(1, dtype), running])[histogram.indptr[:-1]]
+    before = np.concatenate([np.zeros(1, dtype), running])[histogram.values.starts]
     carried = (running - before[groups]) * whole
 
     turn = np.searchsorted(below, carried // size, side="right").clip(lo, hi)
@@ -213,7 +213,7 @@ def _by_levels(
     whole = int(table.sum())
     totals, groups, counts = histogram.totals.astype(dtype), histogram.groups, histogram.counts.astype(dtype)
     filled = histogram.distinct > 0
-    starts_of_groups = histogram.indptr[:-1][filled]
+    starts_of_groups = histogram.values.starts[filled]
     numerator = totals * whole * len(levels)
     for nodes in levels if len(counts) else ():
         own = nodes[histogram.codes]
@@ -248,7 +248,8 @@ def _contiguous(histogram: Histogram, levels: CodeArray) -> Histogram:
     rank = np.empty(levels.shape[1], np.int64)
     rank[np.lexsort(levels[::-1])] = np.arange(levels.shape[1])
     order = np.lexsort((rank[histogram.codes], histogram.groups))
-    return Histogram(histogram.indptr, histogram.codes[order], histogram.counts[order], histogram.domain)
+    values = Ragged(histogram.values.offsets, histogram.codes[order])
+    return Histogram(values, histogram.counts[order], histogram.domain)
 
 
 def _positive(denominator: WholeArray) -> WholeArray:

@@ -19,10 +19,8 @@ from reveil.releases.foreign.cells import resolve
 from reveil.tables.notation import Form, split_label
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.releases.table import Cells
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from reveil.core.kernels import ranges
+from reveil.releases.box_search import points_in_boxes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reveil.core.arrays import BoolArray, CodeArray
-
-IntArray = npt.NDArray[np.int64]
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -54,21 +51,6 @@ class Candidates:
     exact: Callable[[IntArray, IntArray], BoolArray]
     seats: Seats | None = None
     empty: int = 0
-
-
-def points_in_boxes(points: CodeArray, lo: CodeArray, hi: CodeArray) -> tuple[IntArray, IntArray]:
-    """Return all pairs (point, box) with the point inside the box."""
-    points, lo, hi = (np.ascontiguousarray(array, np.int32) for array in (points, lo, hi))
-    if not len(points):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    tree = ranges.build(points)
-    indptr = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(*tree, lo, hi, indptr, np.zeros(0, np.int64))
-    indptr = np.cumsum(indptr)
-    found = np.zeros(int(indptr[-1]), np.int64)
-    if len(found):
-        ranges.search(*tree, lo, hi, indptr, found)
-    return found, np.repeat(np.arange(len(lo)), np.diff(indptr))
 
 
 def assignable(given: Candidates) -> bool:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of_sorted
 from reveil.core.errors import DataError, VerificationError
-from reveil.core.kernels import ranges
 from reveil.models.encoding import Attribute, Codes, Kind
 from reveil.releases.admitted import Admitted, admitted_codes
+from reveil.releases.box_search import points_inside
 from reveil.releases.nesting import evenly, nesting_of
 from reveil.releases.release import Release, classes_of
 from reveil.releases.table import Cells
@@ -29,12 +29,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.tables.expressions.regions import Numbers
-
-IntArray = npt.NDArray[np.int64]
-
-AT_ONCE = 1 << 22  # pairs of types and boxes that are tested at a time
 
 
 @dataclass(frozen=True)
@@ -222,16 +217,7 @@ def pairs_in(points: CodeArray, boxes: Boxes) -> Iterator[tuple[IntArray, IntArr
     """Yield, in portions, all pairs of a point and a box that holds it."""
     if not len(points):
         return
-    even, lo, hi = (np.ascontiguousarray(own) for own in evenly(points, boxes.lo, boxes.hi))
-    tree = ranges.build(even)
-    counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
-    for start, end in portions(np.cumsum(counts)):
-        indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
-        point = np.zeros(int(indptr[-1]), np.int64)
-        if len(point):
-            ranges.search(*tree, lo[start:end], hi[start:end], indptr, point)
-        box = np.repeat(np.arange(start, end), np.diff(indptr))
+    for point, box in points_inside(*evenly(points, boxes.lo, boxes.hi)):
         good = boxes.contain(box, points[point])
         yield point[good], box[good]
 
@@ -254,7 +240,7 @@ def _alike(admitted: Admitted) -> CodeArray:
     empty = admitted.lo > admitted.hi
     lists = np.zeros(len(admitted.lo), np.int64)
     if admitted.members is not None:
-        ends = np.searchsorted(admitted.members, np.arange(len(admitted.lo) + 1) * np.int64(admitted.codes + 1))
+        ends = offsets_of_sorted(admitted.members // (admitted.codes + 1), len(admitted.lo))
         codes = admitted.members % (admitted.codes + 1)
         seen: dict[bytes, int] = {}
         for cell in np.flatnonzero(np.diff(ends)):
@@ -268,32 +254,14 @@ def _doors_of(points: CodeArray, boxes: Boxes, door_box: IntArray, door_value: C
     lo, hi = (
         np.ascontiguousarray(np.column_stack([hull[door_box], door_value]), np.int32) for hull in (boxes.lo, boxes.hi)
     )
-    tree = ranges.build(points)
     # A box further inside takes a record away whatever its value: then it is in no group that has the value.
     hidden = hidden_pairs(np.ascontiguousarray(points[:, :-1]), boxes)
-    counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(*tree, lo, hi, counts, np.zeros(0, np.int64))
     found: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    for start, end in portions(np.cumsum(counts)):
-        indptr = np.cumsum(np.append(0, counts[start + 1 : end + 1]))
-        type_ = np.zeros(int(indptr[-1]), np.int64)
-        if len(type_):
-            ranges.search(*tree, lo[start:end], hi[start:end], indptr, type_)
-        door = np.repeat(np.arange(start, end), np.diff(indptr))
+    for type_, door in points_inside(points, lo, hi):
         good = boxes.contain(door_box[door], points[type_])
         good &= open_pairs(hidden, type_, door_box[door], len(boxes.lo))
         found.append((type_[good], door[good]))
     return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
-
-
-def portions(sums: IntArray) -> Iterator[tuple[int, int]]:
-    """Cut a list of counts, given as sums from the start, into portions of bounded size; one count may exceed it."""
-    start, last = 0, len(sums) - 1
-    while start < last:
-        end = int(np.searchsorted(sums, sums[start] + AT_ONCE, side="right")) - 1
-        end = min(max(end, start + 1), last)
-        yield start, end
-        start = end
 
 
 def _group_span(

@@ -22,18 +22,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, spans
 from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs, pairs_in
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.models.encoding import Codes
     from reveil.releases.linking import Boxes
     from reveil.releases.release import Release
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -262,6 +259,6 @@ def _joined(type_: IntArray, box: IntArray, seat_box: IntArray, group: IntArray)
     order = np.argsort(seat_box, kind="stable")
     first = np.searchsorted(seat_box[order], box)
     many = np.searchsorted(seat_box[order], box, side="right") - first
-    place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many - first, many)
+    place = spans(first, many)
     pairs: IntArray = np.stack([np.repeat(type_, many), group[order][place]]).astype(np.int64)
     return pairs

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.core.errors import VerificationError
-from reveil.releases.assignment import points_in_boxes
+from reveil.releases.box_search import points_in_boxes
 from reveil.tables.expressions.lines import Line
 from reveil.tables.expressions.words import members_of
 from reveil.tables.notation import Form
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.releases.release import Release
     from reveil.tables.expressions.regions import Numbers
 
@@ -108,12 +108,10 @@ class Nesting:
     cells: Mapping[str, Runs | Members] = field(repr=False)
 
     @cached_property
-    def children(self) -> tuple[IntArray, IntArray]:
-        """Classes by the class around them: those directly inside class p are ``found[indptr[p]:indptr[p+1]]``."""
+    def children(self) -> Ragged[np.int64]:
+        """The classes directly inside each class: (classes), rows of classes."""
         inner = np.flatnonzero(self.parent >= 0)
-        order = np.argsort(self.parent[inner], kind="stable")
-        indptr = np.searchsorted(self.parent[inner][order], np.arange(len(self.parent) + 1))
-        return indptr.astype(np.int64), inner[order].astype(np.int64)
+        return Ragged.grouped(self.parent[inner], len(self.parent), inner.astype(np.int64))
 
     def volumes(self, names: Iterable[str]) -> Numbers:
         """Return how many combinations of values of the given columns each class's box has; exact."""

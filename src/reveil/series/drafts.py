@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, InputError, VaultError
-from reveil.releases.files import SUFFIXES, draft_folder, not_of_another, put_in_place, tables_of
+from reveil.releases.files import draft_folder, not_of_another, put_in_place, tables_of
 from reveil.releases.manifest import digest_of, digest_of_bytes, manifest_path, read_manifest
 from reveil.releases.release import Release
+from reveil.tables.formats import ending_of, endings
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def draft_path(vault: Vault, release: int, suffix: str) -> Path:
 
 def find_copy(vault: Vault, row: ReleaseRow) -> Path:
     """Return a copy of a release that is what was prepared: the vault's own, or where it was written."""
-    places = [draft_path(vault, row.release, suffix) for suffix in SUFFIXES]
+    places = [draft_path(vault, row.release, suffix) for suffix in endings()]
     places += [Path(row.path)] if row.path is not None else []
     for path in places:
         if _is_copy(path, row):
@@ -74,7 +75,7 @@ def not_another(vault: Vault, rows: Sequence[ReleaseRow], target: Path | None, n
 def deliver(draft: Path, target: Path) -> None:
     """Write a release from its copy: the same bytes, or the same release in another format."""
     try:
-        if draft.suffix.lower() == target.suffix.lower():
+        if ending_of(draft) == ending_of(target):
             _copy(draft, target)
         else:
             Release.read(draft).write(target)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import Ragged
 from reveil.guarantees.signatures.sets import Sets
 from reveil.vault.protocol import Entries, Ledger
 
@@ -28,7 +29,7 @@ def told_before(book: Book) -> tuple[Sets, CodeArray, CodeArray]:
     signature = told["signature"].to_numpy()
     members = book.rows(SIGNATURES, "signature", signature)
     numbers, sizes = np.unique(members["signature"].to_numpy(), return_counts=True)
-    sets = Sets(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), members["code"].to_numpy().astype(np.int32))
+    sets = Sets(Ragged.of_lengths(sizes, members["code"].to_numpy().astype(np.int32)))
     place = np.searchsorted(numbers, signature).astype(np.int32)
     return sets, told["record"].to_numpy().astype(np.int32), place
 

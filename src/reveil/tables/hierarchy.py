@@ -28,15 +28,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reveil.core.errors import ConfigError, FileError, excerpt, shown
 
+if TYPE_CHECKING:
+    from reveil.core.arrays import CodeArray
+
 Path_ = tuple[str, ...]
-IntArray = npt.NDArray[np.int32]
 
 ROOT = "*"
 _DEEPEST = 100  # levels of tables and lists in a file
@@ -54,9 +55,9 @@ class Taxonomy:
 
     leaves: tuple[str, ...]
     labels: tuple[str, ...]
-    levels: IntArray = field(repr=False)
-    lo: IntArray = field(repr=False)
-    hi: IntArray = field(repr=False)
+    levels: CodeArray = field(repr=False)
+    lo: CodeArray = field(repr=False)
+    hi: CodeArray = field(repr=False)
     aliases: Mapping[str, int] = field(repr=False, default_factory=dict)
 
     @cached_property
@@ -137,9 +138,9 @@ class Taxonomy:
         """Node number of each label, those of chains included."""
         return {**self.aliases, **{label: node for node, label in enumerate(self.labels)}}
 
-    def cover(self, lo: IntArray, hi: IntArray) -> IntArray:
+    def cover(self, lo: CodeArray, hi: CodeArray) -> CodeArray:
         """Return the lowest node that covers the leaves lo..hi, for many intervals at once."""
-        node: IntArray = self.levels[-1][lo].copy()
+        node: CodeArray = self.levels[-1][lo].copy()
         # From the leaves up: take a parent only where the node so far does not reach hi.
         for level in range(self.levels.shape[0] - 2, -1, -1):
             short = self.hi[node] < hi
@@ -149,7 +150,7 @@ class Taxonomy:
         return node
 
     @cached_property
-    def boundary_depth(self) -> IntArray:
+    def boundary_depth(self) -> CodeArray:
         """Depth of the lowest node over leaf i and leaf i + 1: cuts belong where this is smallest."""
         same = self.levels[:, :-1] == self.levels[:, 1:]
         return np.asarray(same.sum(axis=0) - 1, np.int32)

@@ -1,7 +1,8 @@
 """For tests, ours and those of packages that extend Reveil.
 
 :mod:`reveil.testing.strategies` has hypothesis strategies for tables; :mod:`reveil.testing.contracts` has what
-every model and every grouper must satisfy, as functions over one object, so that a plugin's own test is a line::
+every model and every grouper must satisfy, :mod:`reveil.testing.formats` what every format of files must, as functions
+over one object, so that a plugin's own test is a line::
 
     from reveil.testing.contracts import check_grouper
 
@@ -24,6 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
+from reveil.testing.formats import check_format
 from reveil.testing.worlds import Beliefs, Group, enumerate_members, enumerate_memberships, enumerate_worlds
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ __all__ = [
     "Table",
     "all_histories",
     "all_tables",
+    "check_format",
     "check_grouper",
     "check_model",
     "check_vault",

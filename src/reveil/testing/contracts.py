@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from reveil.core.arrays import offsets_of
 from reveil.core.errors import ConfigError, InfeasibleError
 from reveil.grouping.groupers.base import Grouper, check_feasible, check_plan
 from reveil.models.distinct_diversity import DistinctDiversity
@@ -132,10 +133,10 @@ def _valid_parts(codes: Codes, model: Model, rng: np.random.Generator) -> Partit
     order = np.argsort(labels, kind="stable").astype(np.int32)
     parts = [order[labels[order] == part] for part in range(3) if (labels == part).any()]
     sizes = [len(part) for part in parts]
-    start = Partition(order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
+    start = Partition(order, offsets_of(sizes), codes.n)
     good = [part for part, valid in zip(parts, model.verdict(statistics_of(codes, start)), strict=True) if valid]
     kept = np.concatenate([order[:0], *good])
-    return Partition(kept, np.concatenate([[0], np.cumsum([len(p) for p in good])]).astype(np.int64), codes.n)
+    return Partition(kept, offsets_of([len(p) for p in good]), codes.n)
 
 
 def one_group(codes: Codes) -> Partition:

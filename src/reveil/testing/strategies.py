@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
+from reveil.core.arrays import Ragged
 from reveil.models.statistics import GroupStats, Histogram, Reference
 from reveil.tables.hierarchy import Taxonomy
 from reveil.tables.schema import Schema
@@ -99,8 +100,8 @@ def group_statistics(draw: st.DrawFn, *, groups: int = 2, domain: int = 5, most:
         )
     )
     group, code = np.nonzero(counts)
-    indptr = np.searchsorted(group, np.arange(groups + 1)).astype(np.int64)
-    histogram = Histogram(indptr, code.astype(np.int32), counts[group, code].astype(np.int64), domain)
+    values = Ragged.of_sorted_owners(group, groups, code.astype(np.int32))
+    histogram = Histogram(values, counts[group, code].astype(np.int64), domain)
     halves = np.arange(domain, dtype=np.int32) // 2
     levels = np.stack([np.zeros(domain, np.int32), halves + 1, np.arange(domain, dtype=np.int32) + domain + 1])
     reference = Reference(counts.sum(axis=0).astype(np.int64), ordered=True, levels=levels)

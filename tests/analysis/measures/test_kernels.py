@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from reveil.analysis.measures.columns import PublishedColumn
 from reveil.analysis.measures.divergence import box_weights
 from reveil.core.kernels import windows
-from reveil.core.kernels.plain import densities as plain_densities
-from reveil.core.kernels.plain import windows as plain_windows
 from reveil.models.encoding import Attribute, Kind
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form
+from tests.core.kernels.plain import densities as plain_densities
+from tests.core.kernels.plain import windows as plain_windows
 
 quick = settings(deadline=None, max_examples=60)
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import chains, worlds
-from reveil.core.kernels.plain import chains as plain_chains
-from reveil.core.kernels.plain import worlds as plain_worlds
+from tests.core.kernels.plain import chains as plain_chains
+from tests.core.kernels.plain import worlds as plain_worlds
 
 quick = settings(deadline=None)
 VALUES = 70  # more than one word of bits
@@ -30,12 +30,12 @@ def sets_of(masks):
 
 
 def listed(candidates):
-    indptr = np.append(0, np.cumsum([len(own) for own in candidates])).astype(np.int64)
-    return indptr, np.array([g for own in candidates for g in sorted(own)], np.int32)
+    offsets = np.append(0, np.cumsum([len(own) for own in candidates])).astype(np.int64)
+    return offsets, np.array([g for own in candidates for g in sorted(own)], np.int32)
 
 
-def left(indptr, groups, alive):
-    return [set(groups[a:b][alive[a:b]].tolist()) for a, b in pairwise(indptr)]
+def left(offsets, groups, alive):
+    return [set(groups[a:b][alive[a:b]].tolist()) for a, b in pairwise(offsets)]
 
 
 @st.composite
@@ -61,18 +61,20 @@ def test_chain_and_admit(case):
     groups, _, before, candidates, masks, changed, loose, _ = case
     n = len(masks)
     own, dirty, broken = bits(masks), np.zeros(n, bool), np.zeros(n, bool)
-    chains.chain(np.array(before), np.array(changed, np.int8), own, dirty, broken)
+    chains.chain(np.array(before), np.array(changed, np.int8), own, chains.Marks(dirty, broken))
     expected = plain_chains.chain(before, changed, masks)
     assert sets_of(own) == expected
     assert dirty.tolist() == [a != b for a, b in zip(masks, expected, strict=True)]
 
     own, dirty = bits(masks), np.zeros(n, bool)
-    indptr, flat = listed(candidates)
+    offsets, flat = listed(candidates)
     alive = np.ones(len(flat), bool)
-    moved = chains.admit(indptr, flat, bits(groups), np.array(loose), alive, own, dirty, broken)
+    moved = chains.admit(
+        chains.Candidates(offsets, flat, bits(groups), np.array(loose), alive), own, chains.Marks(dirty, broken)
+    )
     fewer, narrower = plain_chains.admit(candidates, groups, loose, masks)
     assert sets_of(own) == narrower
-    assert left(indptr, flat, alive) == fewer
+    assert left(offsets, flat, alive) == fewer
     assert moved == dirty.sum()
 
 
@@ -80,7 +82,7 @@ def test_chain_and_admit(case):
 @given(lives(), st.booleans())
 def test_agree(case, everywhere):
     groups, person, before, candidates, _, _, loose, kept = case
-    indptr, flat = listed(candidates)
+    offsets, flat = listed(candidates)
     alive = np.ones(len(flat), bool)
     persons = [[i for i, p in enumerate(person) if p == who] for who in range(3)]
     own = np.append(0, np.cumsum([len(slots) for slots in persons])).astype(np.int64)
@@ -90,19 +92,14 @@ def test_agree(case, everywhere):
     chains.agree(
         own,
         order,
-        indptr,
-        flat,
-        bits(groups),
+        chains.Candidates(offsets, flat, bits(groups), np.array(loose), alive),
         np.array(before),
         np.array(kept),
-        np.array(loose),
         everywhere,
-        alive,
-        dirty,
-        broken,
+        chains.Marks(dirty, broken),
     )
     expected = plain_chains.agree(persons, candidates, groups, before, kept, loose, everywhere=everywhere)
-    assert left(indptr, flat, alive) == expected
+    assert left(offsets, flat, alive) == expected
     assert dirty.tolist() == [a != b for a, b in zip(candidates, expected, strict=True)]
 
 
@@ -114,24 +111,15 @@ def test_agree(case, everywhere):
 def test_settle(groups, persons):
     candidates = [sorted(g for g in own if g < len(groups)) for own, _ in persons]
     told = [[h if h < len(groups) else -1 for h in known] for _, known in persons]
-    indptr, flat = listed(candidates)
+    offsets, flat = listed(candidates)
     many, least, group = (np.zeros(len(persons), np.int64) for _ in range(3))
     settled = np.zeros(len(persons), bool)
     signature = np.array([groups.index(own) for own in groups], np.int32)
     chains.settle(
-        indptr,
-        flat,
-        0,
-        np.arange(len(persons), dtype=np.int32),
-        1,
+        chains.Placed(offsets, flat, 0, np.arange(len(persons), dtype=np.int32), 1),
         np.array(told, np.int32),
-        bits(groups),
-        np.array([len(own) for own in groups]),
-        signature,
-        many,
-        least,
-        group,
-        settled,
+        chains.GroupSets(bits(groups), np.array([len(own) for own in groups]), signature),
+        chains.Settled(many, least, group, settled),
     )
     # What is told about this release itself does not count.
     known = [[h for t, h in enumerate(own) if t != 1 and h >= 0] for own in told]
@@ -163,41 +151,43 @@ def arrays(component):
     rank = [sorted({v for _, v in own}).index(v) for own in component.options for _, v in own]
     n = len(component.options)
     sets = bits([{"abc".index(v) for v in own} for own in component.rows.values()])
-    return flat, {
-        "indptr": np.array([0, n]),
-        "slots": np.arange(n),
-        "options": np.append(0, np.cumsum([len(own) for own in component.options])),
-        "group": np.array([g for g, _ in flat]),
-        "value": np.array(["abc".index(v) for _, v in flat], np.int32),
-        "row": np.array([rows.index(option) for option in flat]),
-        "rank": np.array(rank),
-        "before": np.array(component.before),
-        "changed": np.array(component.changed, np.int8),
-        "everywhere": component.everywhere,
-        "kept": np.array(component.kept),
-        "sets": sets,
-        "left": np.array([component.rows[g].count(v) for g, v in rows]),
-        "room": np.array(list(component.room.values())),
-    }
+    options = worlds.Options(
+        np.array([0, n]),
+        np.arange(n),
+        np.append(0, np.cumsum([len(own) for own in component.options])),
+        np.array([g for g, _ in flat]),
+        np.array(["abc".index(v) for _, v in flat], np.int32),
+        np.array([rows.index(option) for option in flat]),
+        np.array(rank),
+    )
+    lives = worlds.Lives(
+        np.array(component.before),
+        np.array(component.changed, np.int8),
+        component.everywhere,
+        np.array(component.kept),
+        sets,
+    )
+    free = worlds.Free(np.array([component.rows[g].count(v) for g, v in rows]), np.array(list(component.room.values())))
+    return flat, options, lives, free
 
 
 @quick
 @given(components(), st.booleans())
 def test_all_worlds(component, once):
-    flat, given_ = arrays(component)
+    flat, options, lives, free = arrays(component)
     tally = np.zeros(len(flat), np.int64)
-    stock = given_["left"].copy(), given_["room"].copy()
-    found = worlds.count(*given_.values(), once, 100_000, tally)
+    stock = free.rows.copy(), free.room.copy()
+    found = worlds.count(options, lives, free, once, 100_000, tally)
     number, expected = plain_worlds.count(component, once=once)
     assert found.tolist() == [number]
     for s, own in enumerate(expected):
         counted = Counter()
-        for o in range(given_["options"][s], given_["options"][s + 1]):
+        for o in range(options.first[s], options.first[s + 1]):
             counted[flat[o][1] if once else flat[o]] += int(tally[o])
         assert +counted == own
-    assert (given_["left"] == stock[0]).all()
-    assert (given_["room"] == stock[1]).all()
-    given_up = worlds.count(*given_.values(), once, 1, tally)
+    assert (free.rows == stock[0]).all()
+    assert (free.room == stock[1]).all()
+    given_up = worlds.count(options, lives, free, once, 1, tally)
     assert given_up.tolist() == [-1]
     assert not tally.any() or once
 
@@ -205,13 +195,12 @@ def test_all_worlds(component, once):
 @quick
 @given(components(), st.integers(0, 2**32 - 1))
 def test_drawn_worlds(component, seed):
-    flat, given_ = arrays(component)
-    del given_["rank"]
+    flat, options, lives, free = arrays(component)
     tally = np.zeros(len(flat))
     dice = np.random.default_rng(seed).random((20, len(component.options)))
-    total, squares = worlds.draw(*given_.values(), dice, tally)
+    total, squares = worlds.draw(options, lives, free, dice, tally)
     expected = plain_worlds.draw(component, dice.tolist())
     assert (total[0], squares[0]) == pytest.approx(expected[:2])
     for s, own in enumerate(expected[2]):
-        for o in range(given_["options"][s], given_["options"][s + 1]):
+        for o in range(options.first[s], options.first[s + 1]):
             assert tally[o] == pytest.approx(own[flat[o]])

@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import bang_build
-from reveil.core.kernels.plain import bang as plain
-from reveil.core.kernels.plain import bang_build as plain_build
-from reveil.core.kernels.plain import bang_sort as plain_sort
 from reveil.grouping.bang.building import build
 from reveil.grouping.bang.keys import interleaved, sort_keys
 from reveil.grouping.bang.regions import Regions
+from tests.core.kernels.plain import bang as plain
+from tests.core.kernels.plain import bang_build as plain_build
+from tests.core.kernels.plain import bang_sort as plain_sort
 
 quick = settings(deadline=None, max_examples=40)
 BITS = (3, 1, 0, 4)
@@ -83,10 +83,10 @@ def test_divide(cells, capacity):
 def test_paths(cells, least):
     _order, keys = sort_keys(interleaved(cells, BITS))
     n = len(keys)
-    room = [np.empty(n, np.int64) for _ in range(3)]
+    room = bang_build.Parts(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32))
     offsets = np.empty(2, np.int64)
     own = np.arange(n, dtype=np.int32)
-    bang_build.paths(keys, own, np.zeros(1, np.int64), np.array([n]), least, offsets, *room)
+    bang_build.paths(keys, bang_build.Blocks(own, np.zeros(1, np.int64), np.array([n])), least, offsets, room)
     first, last, level = (part[: offsets[1]].tolist() for part in room)
     ordered = sorted(texts(cells))
     assert [ordered[f][:deep] for f, deep in zip(first, level, strict=True)] == plain_build.candidates(ordered, least)

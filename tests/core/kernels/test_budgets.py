@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reveil.core.kernels import budgets
-from reveil.core.kernels.plain import budgets as plain
+from tests.core.kernels.plain import budgets as plain
 
 DOMAIN = 6
 
@@ -26,18 +26,18 @@ def _items(seed: int):
     starts = np.concatenate([[0], np.cumsum([len(own) for own in needs])]).astype(np.int64)
     pair_values = np.array([v for own in needs for v in own], np.int32)
     pair_needs = np.array([need for own in needs for need in own.values()], np.float64)
-    arrays = (values, starts, pair_values, pair_needs, points)
+    items = budgets.Items(values, starts, pair_values, pair_needs, DOMAIN)
     twin = plain.Items(values.tolist(), needs, points.tolist(), most.tolist())
     least = int(np.argmax(most >= 1))
-    return rng, arrays, twin, most, least
+    return rng, items, points, twin, most, least
 
 
 @pytest.mark.parametrize("seed", range(80))
 def test_growing(seed):
-    rng, arrays, twin, most, least = _items(seed)
-    seeds = rng.permutation(len(arrays[0])) if seed % 3 else np.arange(len(arrays[0]))
+    rng, items, points, twin, most, least = _items(seed)
+    seeds = rng.permutation(len(points)) if seed % 3 else np.arange(len(points))
     near, hold = int(rng.integers(1, 12)), rng.integers(1, 3, DOMAIN)
-    labels, groups = budgets.grow(*arrays, seeds, most, hold, least, 4 * least, DOMAIN, near)
+    labels, groups = budgets.grow(items, points, seeds, budgets.Sizes(most, hold, least, 4 * least), near)
     expected = plain.grow(twin, seeds.tolist(), hold.tolist(), least, 4 * least, DOMAIN, near)
     assert labels.tolist() == expected
     assert groups == max(expected) + 1
@@ -47,17 +47,17 @@ def test_growing(seed):
 
 @pytest.mark.parametrize("seed", range(80))
 def test_placing_and_splitting(seed):
-    _, arrays, twin, most, least = _items(seed)
+    _, items, points, twin, most, least = _items(seed)
     labels, groups = budgets.grow(
-        *arrays, np.arange(len(arrays[0])), most, np.ones(DOMAIN, np.int64), least, 2 * least, DOMAIN, 8
+        items, points, np.arange(len(points)), budgets.Sizes(most, np.ones(DOMAIN, np.int64), least, 2 * least), 8
     )
     todo = np.flatnonzero(labels < 0)
     expected = plain.place(twin, labels.tolist(), todo.tolist(), 20)
     if groups:
-        budgets.place(*arrays, labels, groups, todo, most, DOMAIN, 20)
+        budgets.place(items, points, labels, groups, todo, most, 20)
     assert labels.tolist() == expected
     parts = plain.split(twin, expected, least)
-    budgets.split(*arrays, labels, groups, most, least, DOMAIN)
+    budgets.split(items, points, labels, groups, most, least)
     found = {tuple(np.flatnonzero(labels == g).tolist()) for g in set(labels.tolist()) - {-1}}
     assert found == {tuple(sorted(part)) for part in parts}
     for part in parts:
@@ -67,9 +67,9 @@ def test_placing_and_splitting(seed):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_allowed(seed):
-    rng, arrays, twin, most, _ = _items(seed)
-    order = rng.permutation(len(arrays[0]))
+    rng, items, points, twin, most, _ = _items(seed)
+    order = rng.permutation(len(points))
     cuts = np.unique(np.concatenate([[0, len(order)], rng.integers(0, len(order) + 1, 6)]))
-    good = budgets.allowed(order, cuts[:-1], cuts[1:], *arrays[:4], most, DOMAIN)
+    good = budgets.allowed(order, cuts[:-1], cuts[1:], items, most)
     parts = [order[a:b].tolist() for a, b in pairwise(cuts)]
     assert good.tolist() == [twin.allowed(part) for part in parts]

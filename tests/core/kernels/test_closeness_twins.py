@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil.core.kernels import closeness_swaps as closer
-from reveil.core.kernels import fragments
-from reveil.core.kernels.plain import closeness_swaps as plain_closer
-from reveil.core.kernels.plain import fragments as plain_fragments
+from reveil.core.kernels import closeness_swaps, fragments
+from tests.core.kernels.plain import closeness_swaps as plain_swaps
+from tests.core.kernels.plain import fragments as plain_fragments
 
 quick = settings(deadline=None, max_examples=30)
 TREE = np.array([[0, 0, 1, 1, 2], [0, 1, 2, 3, 4]], np.int32)
@@ -29,7 +28,8 @@ def test_surveys_and_cuts_of_fragments(cells):
     scales = np.array([5.0, 2.0, 1.0])
     one, end = np.zeros(1, np.int64), np.array([len(cells)], np.int64)
     now, cut, after = np.empty((1, 3), np.int64), np.empty((1, 3), np.int32), np.zeros((1, 3, 3), np.int64)
-    fragments.survey(rows, weights, one, end, nodes, heights, scales, now, cut, after)
+    table = fragments.Table(rows, weights, np.arange(len(cells)))
+    fragments.survey(table, one, end, fragments.Axes(nodes, heights, scales), fragments.Survey(now, cut, after))
     levels = [[], TREE.tolist(), [list(range(5))]]
     listed, counted = [c[:3] for c in cells], weights.tolist()
     assert now[0].tolist() == [plain_fragments.spread(listed, counted, i, levels[i]) for i in range(3)]
@@ -38,8 +38,9 @@ def test_surveys_and_cuts_of_fragments(cells):
         assert cut[0, j] == where
         assert where < 0 or after[0, j].tolist() == spread
         if where >= 0:
-            moved, index, middle = rows.copy(), np.arange(len(cells)), np.empty(1, np.int64)
-            fragments.divide(moved, weights.copy(), index, one, end, np.array([j]), cut[0, [j]], middle)
+            index, middle = np.arange(len(cells)), np.empty(1, np.int64)
+            moved = fragments.Table(rows.copy(), weights.copy(), index)
+            fragments.divide(moved, one, end, np.array([j]), cut[0, [j]], middle)
             assert index.tolist() == plain_fragments.divide(listed, j, where)
             assert middle[0] == sum(row[j] <= where for row in listed)
 
@@ -50,8 +51,10 @@ def tasks(draw):
     values += [(v, 0) for v in range(4)] + [(0, v) for v in range(3)]
     limits = draw(st.tuples(st.sampled_from([0.0, 0.07, 0.21]), st.sampled_from([0.0, 0.13, 1.0])))
     table = [[sum(r[a] == v for r in values) for v in range(size)] for a, size in enumerate((4, 3))]
-    target = plain_closer.Target(table, (True, False), limits)
-    flat = np.array(list(chain(*table))), np.array([0, 4, 7]), np.array([True, False]), np.array(limits)
+    target = plain_swaps.Target(table, (True, False), limits)
+    flat = closeness_swaps.Target(
+        np.array(list(chain(*table))), np.array([0, 4, 7]), np.array([True, False]), np.array(limits)
+    )
     return values, target, flat
 
 
@@ -64,8 +67,8 @@ def test_swaps_between_groups(task, size, reach):
     groups = [members[a:b].tolist() for a, b in pairwise(offsets)]
     failing = [g for g, group in enumerate(groups) if target.excess([values[m] for m in group]) > 0]
     before = sum(target.excess([values[m] for m in group]) for group in groups)
-    closer.repair(np.array(values, np.int32), members, offsets, np.array(failing, np.int64), *flat, reach, 3)
-    plain_closer.repair(groups, values, failing, target, reach, 3)
+    closeness_swaps.repair(np.array(values, np.int32), members, offsets, np.array(failing, np.int64), flat, reach, 3)
+    plain_swaps.repair(groups, values, failing, target, reach, 3)
     assert members.tolist() == list(chain(*groups))
     assert sorted(members.tolist()) == list(range(len(values)))
     assert sum(target.excess([values[m] for m in group]) for group in groups) <= before
@@ -77,6 +80,6 @@ def test_clusters_with_swaps(task, least, tries, random):
     values, target, flat = task
     points = [[random.randint(0, 8) / 8.0, random.randint(0, 4) / 4.0] for _ in values]
     start, end = np.zeros(1, np.int64), np.array([len(values)], np.int64)
-    found = closer.clusters(np.array(points), np.array(values, np.int32), start, end, least, *flat, tries)
-    assert found.tolist() == plain_closer.clusters(points, values, least, target, tries)
+    found = closeness_swaps.clusters(np.array(points), np.array(values, np.int32), start, end, least, flat, tries)
+    assert found.tolist() == plain_swaps.clusters(points, values, least, target, tries)
     assert np.bincount(found).min() >= least

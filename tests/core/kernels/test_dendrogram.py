@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reveil.core.kernels.plain import dendrogram as plain
 from reveil.grouping.bang.dendrogram import Dendrogram
+from tests.core.kernels.plain import dendrogram as plain
 
 
 def _blocks(seed):

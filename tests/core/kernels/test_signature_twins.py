@@ -5,10 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from reveil.core.kernels import nearest_free as near
-from reveil.core.kernels import split
-from reveil.core.kernels.plain import nearest_free as plain_near
-from reveil.core.kernels.plain import split as plain_split
+from reveil.core.kernels import nearest_free, split
+from tests.core.kernels.plain import nearest_free as plain_nearest_free
+from tests.core.kernels.plain import split as plain_split
 
 
 def _pools(seed: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -20,48 +19,39 @@ def _pools(seed: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray, np.n
     return rng, values, ranks, rng.random((size, 2)), records
 
 
-def _linked(records: np.ndarray, values: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, ...]:
+def _linked(records, values, ranks, points, domain=4) -> nearest_free.Pool:
     pool = records[np.lexsort((ranks[records], values[records]))]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(values[pool], minlength=4))]).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(values[pool], minlength=domain))]).astype(np.int64)
     links = np.arange(len(pool) + 1, dtype=np.int64)
-    return pool, starts, links, links.copy()
+    return nearest_free.Pool(pool, starts, links, links.copy(), ranks, points)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_filling_holes(seed):
     rng, values, ranks, points, records = _pools(seed)
-    pool, starts, after, before = _linked(records, values, ranks)
+    pool = _linked(records, values, ranks, points)
     wanted = rng.integers(0, 4, 25).astype(np.int32)
     anchors = rng.integers(0, len(values), 25).astype(np.int32)
     quota = rng.integers(0, 8, 4).astype(np.int64)
-    expected = plain_near.fill(
-        plain_near.Pool(records.tolist(), values, ranks, points),
+    expected = plain_nearest_free.fill(
+        plain_nearest_free.Pool(records.tolist(), values, ranks, points),
         dict(enumerate(quota.tolist())),
         list(zip(wanted.tolist(), anchors.tolist(), strict=True)),
     )
-    assert near.fill(pool, ranks, starts, after, before, quota, wanted, anchors, points).tolist() == expected
+    assert nearest_free.fill_holes(pool, quota, wanted, anchors).tolist() == expected
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_drawing_steps(seed):
     rng, values, ranks, points, records = _pools(seed)
-    pool, starts, after, before = _linked(records, values, ranks)
+    pool = _linked(records, values, ranks, points)
     plan = [(sorted(rng.permutation(4)[: rng.integers(1, 5)].tolist()), int(rng.integers(1, 5))) for _ in range(3)]
     members = np.array([value for own, _ in plan for value in own], np.int32)
-    indptr = np.cumsum([0, *(len(own) for own, _ in plan)]).astype(np.int64)
-    drawn, ends = near.draw(
-        pool,
-        ranks,
-        starts,
-        after,
-        before,
-        np.diff(starts),
-        members,
-        indptr,
-        np.array([amount for _, amount in plan], np.int64),
-        points,
+    offsets = np.cumsum([0, *(len(own) for own, _ in plan)]).astype(np.int64)
+    drawn, ends = nearest_free.draw_steps(
+        pool, np.diff(pool.starts), members, offsets, np.array([amount for _, amount in plan], np.int64)
     )
-    expected = plain_near.draw(plain_near.Pool(records.tolist(), values, ranks, points), plan)
+    expected = plain_nearest_free.draw(plain_nearest_free.Pool(records.tolist(), values, ranks, points), plan)
     assert [drawn[a:b].tolist() for a, b in pairwise(ends)] == expected
 
 
@@ -72,25 +62,29 @@ def test_fitting_movers(seed):
     sets = [frozenset(rng.permutation(6)[:2].tolist()) for _ in range(8)]
     holes = sorted((int(rng.integers(0, 4)), int(rng.integers(0, 40)), int(rng.integers(0, 8))) for _ in range(30))
     flat = [sorted(own) for own in told]
-    found = near.fit(
-        records,
-        np.array([code for own in flat for code in own], np.int32),
-        np.cumsum([0, *map(len, flat)]).astype(np.int64),
-        np.arange(30),
-        np.searchsorted([hole[0] for hole in holes], np.arange(5)).astype(np.int64),
-        np.array([hole[1] for hole in holes], np.int64),
-        np.array([hole[2] for hole in holes], np.int64),
-        np.array([code for own in sets for code in sorted(own)], np.int32),
-        np.arange(9, dtype=np.int64) * 2,
+    found = nearest_free.fit_movers(
+        nearest_free.Movers(
+            records,
+            np.array([code for own in flat for code in own], np.int32),
+            np.cumsum([0, *map(len, flat)]).astype(np.int64),
+        ),
+        nearest_free.Holes(
+            np.arange(30),
+            np.searchsorted([hole[0] for hole in holes], np.arange(5)).astype(np.int64),
+            np.array([hole[1] for hole in holes], np.int64),
+            np.array([hole[2] for hole in holes], np.int64),
+            np.array([code for own in sets for code in sorted(own)], np.int32),
+            np.arange(9, dtype=np.int64) * 2,
+        ),
         ranks,
         values,
     )
-    expected = plain_near.fit(
+    expected = plain_nearest_free.fit(
         list(zip(records.tolist(), told, strict=True)),
         [(value, rank, sets[s]) for value, rank, s in holes],
         values,
         ranks,
-        near.LOOK,
+        nearest_free.LOOK,
     )
     assert found.tolist() == expected
 
@@ -122,23 +116,19 @@ def test_gathering_around_movers(seed):
     movers = np.setdiff1d(np.arange(len(values)), records).astype(np.int32)
     movers = movers[np.argsort(values[movers], kind="stable")]
     told = [sorted(set(rng.integers(4, 10, rng.integers(1, 4)).tolist())) for _ in movers]
-    pool, starts, after, before = _linked(records, values, ranks)
-    pool_starts = np.concatenate([starts, np.full(6, starts[-1])])
+    pool = _linked(records, values, ranks, points, 10)
     mover_starts = np.searchsorted(values[movers], np.arange(11)).astype(np.int64)
-    left = np.diff(pool_starts)
-    formed, chosen = near.gather(
-        movers,
-        np.array([code for own in told for code in own], np.int32),
-        np.cumsum([0, *map(len, told)]).astype(np.int64),
+    left = np.diff(pool.starts)
+    formed, chosen = nearest_free.gather_groups(
+        nearest_free.Movers(
+            movers,
+            np.array([code for own in told for code in own], np.int32),
+            np.cumsum([0, *map(len, told)]).astype(np.int64),
+        ),
         mover_starts,
         pool,
-        ranks,
-        pool_starts,
-        after,
-        before,
         left,
         values,
-        points,
         rng.permutation(10).astype(np.int32),
         3,
     )

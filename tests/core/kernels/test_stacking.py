@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import stacking
-from reveil.core.kernels.plain import stacking as plain
 from reveil.grouping.groupers.mondrian import _next_lower
+from tests.core.kernels.plain import stacking as plain
 
 WIDE = 3001  # so many codes that few records are sorted rather than counted
 
@@ -38,7 +38,7 @@ def test_the_deal_is_that_of_the_plain_twin_and_gives_every_group_its_share(pile
     n, counts = len(rows), np.bincount(values)
     positions = [np.arange(size) / max(size - 1, 1) for size in domains]
     boundary = [np.array(own or [0] * size, np.int32) for size, own in zip(domains, depths, strict=True)]
-    about = (
+    about = stacking.Attributes(
         np.concatenate(positions),
         np.concatenate(boundary),
         np.concatenate([_next_lower(own) for own in boundary]),
@@ -49,7 +49,8 @@ def test_the_deal_is_that_of_the_plain_twin_and_gives_every_group_its_share(pile
     columns, index, first = rows.T.astype(np.int32).copy(), np.arange(n, dtype=np.int32), np.zeros(n, np.bool_)
     least, below = counts // groups, np.cumsum(counts) // groups
     dealt = values.astype(np.int32)
-    stacking.deal(columns, dealt, index, 0, n, groups, least, below, about, False, first)
+    records = stacking.Records(columns, dealt, index, first)
+    stacking.deal(records, 0, n, groups, stacking.Shares(least, below), about, False)
     assert (rows[index] == columns.T).all()
     assert (dealt == values[index]).all()
 

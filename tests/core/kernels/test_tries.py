@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reveil.core.kernels import tries
-from reveil.core.kernels.plain import tries as plain_tries
+from tests.core.kernels.plain import tries as plain_tries
 
 BITS = 7
 

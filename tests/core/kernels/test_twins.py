@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil.core.kernels import cuts, inside, ranges, segments
-from reveil.core.kernels import outliers as stretch
-from reveil.core.kernels.plain import cuts as plain_cuts
-from reveil.core.kernels.plain import inside as plain_inside
-from reveil.core.kernels.plain import outliers as plain_stretch
-from reveil.core.kernels.plain import ranges as plain_ranges
-from reveil.core.kernels.plain import segments as plain_segments
+from reveil.core.kernels import cuts, inside, outliers, ranges, segments
 from reveil.grouping.groupers.mondrian import _next_lower
-from reveil.releases.assignment import points_in_boxes
+from reveil.releases.box_search import points_in_boxes
+from tests.core.kernels.plain import cuts as plain_cuts
+from tests.core.kernels.plain import inside as plain_inside
+from tests.core.kernels.plain import outliers as plain_outliers
+from tests.core.kernels.plain import ranges as plain_ranges
+from tests.core.kernels.plain import segments as plain_segments
 
 quick = settings(deadline=None)
 small_codes = st.lists(st.integers(0, 12), min_size=2, max_size=30)
@@ -37,21 +36,9 @@ def test_propose(codes, seed, least):
     cut, left = np.full(1, -7, np.int32), np.full(1, -7, np.int64)
     scratch = np.zeros(3001, np.int32)
     lo, hi = np.array([min(codes)], np.int32), np.array([max(codes)], np.int32)
-    cuts.propose(
-        rows,
-        starts,
-        ends,
-        attribute,
-        lo,
-        hi,
-        boundary,
-        _next_lower(boundary),
-        np.zeros(1, np.int64),
-        least,
-        scratch,
-        cut,
-        left,
-    )
+    nodes = cuts.Nodes(starts, ends, attribute, lo, hi)
+    boundaries = cuts.Boundaries(boundary, _next_lower(boundary), np.zeros(1, np.int64))
+    cuts.propose(rows, nodes, boundaries, least, scratch, cuts.Cuts(cut, left))
     assert (cut[0], left[0]) == plain_cuts.propose(codes, depths, least)
     assert not scratch.any()
 
@@ -65,7 +52,7 @@ def test_medians_modes_and_spans(codes):
     lo, hi = np.zeros((1, 2), np.int32), np.zeros((1, 2), np.int32)
     cuts.spans(rows, starts, ends, lo, hi)
     assert list(zip(lo[0], hi[0], strict=True)) == plain_cuts.spans(rows.tolist())
-    cuts.medians(rows, starts, ends, attribute, lo[:, 0], hi[:, 0], scratch, cut, left)
+    cuts.medians(rows, cuts.Nodes(starts, ends, attribute, lo[:, 0], hi[:, 0]), scratch, cuts.Cuts(cut, left))
     assert (cut[0], left[0]) == plain_cuts.median(codes)
     most = np.zeros((1, 2), np.int64)
     cuts.modes(rows, starts, ends, lo, hi, scratch, most)
@@ -84,7 +71,8 @@ def test_partition_permutes_whole_records(codes, pivot, way):
     values = np.array([[200 + i] for i in range(len(codes))], np.int32)
     index = np.arange(len(codes), dtype=np.int32)
     split, side_of = way
-    split(rows, values, index, np.array([0]), np.array([len(codes)]), np.array([0]), np.array([pivot], np.int32))
+    records = cuts.Records(rows, values, index)
+    split(records, np.array([0]), np.array([len(codes)]), np.array([0]), np.array([pivot], np.int32))
     side = side_of(rows[:, 0], pivot)
     assert (np.diff(side) >= 0).all()
     assert sorted(index.tolist()) == list(range(len(codes)))
@@ -100,8 +88,8 @@ def test_segments(groups):
     ends = np.cumsum([len(g) for g in groups])
     starts = ends - [len(g) for g in groups]
     scratch = np.zeros(13, np.int32)
-    indptr, seen, counts = segments.histogram(codes, starts, ends, scratch)
-    found = [list(zip(seen[a:b].tolist(), counts[a:b].tolist(), strict=True)) for a, b in pairwise(indptr)]
+    offsets, seen, counts = segments.histogram(codes, starts, ends, scratch)
+    found = [list(zip(seen[a:b].tolist(), counts[a:b].tolist(), strict=True)) for a, b in pairwise(offsets)]
     assert found == plain_segments.histogram(codes.tolist(), starts, ends)
     assert not scratch.any()
     shape = (1, len(groups))
@@ -125,13 +113,14 @@ def test_points_in_boxes(points, width, boxes, seed):
 
 @quick
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=9), st.integers(1, 4))
-def test_stretch(drawn, least):
+def test_outliers(drawn, least):
     rows = np.array(drawn, np.int32)
     positions = [np.array([0, 0.1, 0.2, 0.7, 0.9, 1.0]), np.linspace(0, 1, 6)]
     gain, who = np.empty(1), np.empty(1, np.int64)
     offset = np.array([0, 6])
-    stretch.stretch(rows, np.array([0]), np.array([len(rows)]), np.concatenate(positions), offset, least, gain, who)
-    assert gain[0] == pytest.approx(plain_stretch.stretch(drawn, positions, least))
+    at = outliers.Positions(np.concatenate(positions), offset)
+    outliers.find(rows, np.array([0]), np.array([len(rows)]), at, least, outliers.Worth(gain, who))
+    assert gain[0] == pytest.approx(plain_outliers.worth(drawn, positions, least))
     assert (who[0] >= 0) == (gain[0] > 0)
 
 
@@ -143,5 +132,5 @@ def test_any_inside(points, width, boxes, seed):
     lo = rng.integers(0, 8, (boxes, width)).astype(np.int32)
     hi = lo + rng.integers(-1, 3, (boxes, width)).astype(np.int32)
     found = np.zeros(boxes, np.bool_)
-    inside.any_inside(*ranges.build(at), lo, hi, found)
+    inside.any_inside(ranges.build(at), lo, hi, found)
     assert found.tolist() == plain_inside.any_inside(at.tolist(), lo.tolist(), hi.tolist())

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import permutations, widening
-from reveil.core.kernels.plain import permutations as plain_permutations
-from reveil.core.kernels.plain import widening as plain_widening
 from reveil.guarantees.worlds.space import Space
+from tests.core.kernels.plain import permutations as plain_permutations
+from tests.core.kernels.plain import widening as plain_widening
 from tests.guarantees.worlds.small import codes_of
 
 quick = settings(deadline=None, max_examples=60)
@@ -52,24 +52,25 @@ def test_costs(n, filled, seed):
     space = Space.of(codes)
     members = np.stack([rng.permutation(n) for _ in range(3)], axis=1).astype(np.int32)
     members[:, 0] = np.arange(n)
-    lo, hi, null = widening.boxes(space.points, space.nulls)
+    about = space.attributes
+    boxes = widening.boxes(space.points, about.nulls)
     for m in range(1, filled):
-        widening.widen(space.points, members[:, m], space.nulls, lo, hi, null)
+        widening.widen(space.points, members[:, m], about.nulls, boxes)
     rows, persons = rng.permutation(n), rng.permutation(n)
-    found = widening.costs(space.points, lo, hi, null, members, filled, rows, persons, *space.tables)
+    found = widening.costs(space.points, boxes, members, filled, rows, persons, about)
     tree = codes.quasi[2].taxonomy
     attributes = [
         (
-            int(space.kinds[a]),
-            int(space.nulls[a]),
+            int(about.kinds[a]),
+            int(about.nulls[a]),
             attribute.positions.tolist(),
-            tuple(space.steps[a]),
+            tuple(about.steps[a]),
             list(zip(tree.lo.tolist(), tree.hi.tolist(), strict=True)),
         )
         for a, attribute in enumerate(codes.quasi)
     ]
     points = space.points.tolist()
-    wide = widening.widths_of(space.points, members, *space.tables)
+    wide = widening.widths_of(space.points, members, about)
     plain = [plain_widening.cost([points[m] for m in own], attributes) for own in members]
     assert np.abs(wide - plain).max() < 1e-12
     for i, row in enumerate(rows):

@@ -9,10 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from reveil.core.kernels.plain.bang_file import PlainFile
 from reveil.grouping.bang.building import build
 from reveil.grouping.bang.file import BangFile, stored_directory
 from reveil.grouping.bang.keys import interleaved, sort_keys
+from tests.core.kernels.plain.bang_file import PlainFile
 from tests.grouping.bang.rules import check_rules, texts_of
 
 BITS = (3, 2, 2)

@@ -7,10 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.core.kernels import deal
-from reveil.core.kernels import hilbert as curve
-from reveil.core.kernels.plain import deal as plain_deal
-from reveil.core.kernels.plain import hilbert as plain_curve
+from reveil.core.kernels import deal, hilbert
 from reveil.grouping.hilbert import along_curve
 from reveil.models.encoding import encode
 from reveil.releases.files import batch_path
@@ -19,6 +16,9 @@ from reveil.releases.manifest import manifest_bytes as as_bytes
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital, tables
 from reveil.verification import verify
+from tests.core.kernels.plain import deal as plain_deal
+from tests.core.kernels.plain import hilbert as plain_hilbert
+from tests.manifests import altered
 
 quick = settings(deadline=None)
 
@@ -43,10 +43,10 @@ def test_the_curve_visits_every_point_and_takes_single_steps(dimensions, bits):
     axes = np.meshgrid(*[np.arange(2**bits)] * dimensions, indexing="ij")
     points = np.stack([axis.ravel() for axis in axes], axis=1).astype(np.uint64)
     keys = np.empty(len(points), np.uint64)
-    curve.hilbert(points, bits, keys)
+    hilbert.places(points, bits, keys)
     assert sorted(keys.tolist()) == list(range(len(points)))
-    assert plain_curve.adjacent(points[np.argsort(keys)].astype(int).tolist())
-    assert not plain_curve.adjacent([[0, 0], [1, 1]])
+    assert plain_hilbert.adjacent(points[np.argsort(keys)].astype(int).tolist())
+    assert not plain_hilbert.adjacent([[0, 0], [1, 1]])
 
 
 def test_neighbours_on_the_curve_are_near():
@@ -142,8 +142,7 @@ def tampered(path, **changes):
     """Change the second table and keep the digest right."""
     batch = pl.read_csv(batch_path(path))
     batch.with_columns(**changes).write_csv(batch_path(path))
-    manifest = read_manifest(path)
-    manifest["digest"] = digest_of(path, batch_path(path))
+    manifest = altered(read_manifest(path), digest=digest_of(path, batch_path(path)))
     manifest_path(path).write_bytes(as_bytes(manifest))
     return rv.Release.read(path)
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.core.kernels import tiles
-from reveil.core.kernels.plain import tiles as plain
 from reveil.models.encoding import encode
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital, tables
 from reveil.testing.contracts import statistics_of
+from tests.core.kernels.plain import tiles as plain
 
 quick = settings(deadline=None, max_examples=40)
 LEVELS = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 2, 2, 2], [3, 3, 4, 5, 6, 6], [7, 8, 4, 5, 9, 10]], np.int32)

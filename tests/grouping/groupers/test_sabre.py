@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
+from reveil.core.arrays import Ragged
 from reveil.grouping.groupers._halving import halved
 from reveil.testing import tables
 from tests.grouping.groupers.closeness import QUASI, check_any, check_refined, people, published
@@ -27,10 +28,10 @@ def test_halves_take_half_of_each_stratum():
         n = 101
         ranks = rng.permutation(101)[None, :]
 
-    order, middle = halved(Line(), strata, np.arange(101), np.array([0, 40, 101]), np.array([0, 0]))
-    assert sorted(order.tolist()) == list(range(101))
-    for start, cut, end in ((0, middle[0], 40), (40, middle[1], 101)):
-        left, right = order[start:cut], order[cut:end]
+    halves = halved(Line(), strata, Ragged.of_lengths([40, 61], np.arange(101)), np.array([0, 0]))
+    assert sorted(np.concatenate([halves[0], halves[1]]).tolist()) == list(range(40))
+    assert sorted(np.concatenate([halves[2], halves[3]]).tolist()) == list(range(40, 101))
+    for left, right in ((halves[0], halves[1]), (halves[2], halves[3])):
         for stratum in range(6):
             mine, others = left[strata[left] == stratum], right[strata[right] == stratum]
             assert abs(len(mine) - len(others)) <= 1

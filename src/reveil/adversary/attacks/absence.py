@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
-from reveil.adversary.cells import pair_of, pairs_of, places_of, runs_of, spread
+from reveil.adversary.cells import pair_of, pairs_of, places_of, runs_of
 from reveil.adversary.remainders import of_rest
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class Absence(Attack):
 def _lost(pair: Pair, domain: int) -> BoolArray:
     """Return the groups with members who stayed, and with a value that no group of these has."""
     view, other = pair.view, pair.other
-    row, place = spread(other.indptr, pair.into)
+    row, place = other.values.places(pair.into)
     at, found = places_of(view, pair.group[row], other.codes[place], domain)
     kept = np.zeros(len(view.counts), np.bool_)
     kept[at[found]] = True
-    owners = np.repeat(np.arange(view.n_groups), np.diff(view.indptr))
+    owners = view.values.owners()
     stayed, lost = np.zeros(view.n_groups, np.bool_), np.zeros(view.n_groups, np.bool_)
     stayed[pair.group] = True
     lost[owners[~kept]] = True

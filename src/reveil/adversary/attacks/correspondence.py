@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
-from reveil.adversary.cells import Pair, count_of, pair_of, pairs_of, runs_of, spread
+from reveil.adversary.cells import Pair, count_of, pair_of, pairs_of, runs_of
 from reveil.adversary.remainders import of_rest
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Correspondence(Attack):
 
 def _common(pair: Pair, domain: int) -> IntArray:
     """Return how many rows the two groups of each pair have in common, value by value."""
-    row, place = spread(pair.view.indptr, pair.group)
+    row, place = pair.view.values.places(pair.group)
     others = count_of(pair.other, pair.into[row], pair.view.codes[place], domain)
     common = np.minimum(pair.view.counts[place], others)
     return np.bincount(row, common, len(pair.group)).astype(np.int64)

@@ -66,7 +66,7 @@ def _sets(evidence: Evidence, runs: Runs) -> Findings:
     mask = np.zeros(len(runs.person), np.int64)
     for view, own in zip(evidence.views, runs.of_view, strict=True):
         # Whoever was perhaps not published may have any value.
-        told = np.flatnonzero((np.diff(view.cand_indptr) > 0) & (view.all_published | (view.sure >= 0)))
+        told = np.flatnonzero((view.candidates.lengths > 0) & (view.all_published | (view.sure >= 0)))
         changes = np.zeros(len(told), np.bool_)
         for word in range(words):
             possible = _possible(view, told, word)
@@ -92,21 +92,18 @@ def _sets(evidence: Evidence, runs: Runs) -> Findings:
 
 def _possible(view: View, persons: IntArray, word: int) -> WordArray:
     """Return which of 64 values each person can have in a release, as bits."""
-    owners = np.repeat(np.arange(view.n_groups), np.diff(view.indptr))
+    owners = view.values.owners()
     here = (view.codes // WORD) == word
     bits = np.zeros(view.n_groups, np.uint64)
     np.bitwise_or.at(bits, owners[here], np.uint64(1) << (view.codes[here] % WORD).astype(np.uint64))
     bits[view.veiled] = ~np.uint64(0)
     out = np.zeros(len(persons), np.uint64)
-    ends = np.cumsum(np.diff(view.cand_indptr)[persons])
+    ends = np.cumsum(view.candidates.lengths[persons])
     start = 0
     while start < len(persons):
         before = ends[start - 1] if start else 0
         end = max(int(np.searchsorted(ends, before + AT_ONCE, side="right")), start + 1)
-        own = persons[start:end]
-        sizes = view.cand_indptr[own + 1] - view.cand_indptr[own]
-        starts = np.cumsum(sizes) - sizes
-        place = np.arange(int(sizes.sum())) - np.repeat(starts - view.cand_indptr[own], sizes)
-        out[start:end] = np.bitwise_or.reduceat(bits[view.cand_groups[place]], starts)
+        own = view.candidates.take(persons[start:end])
+        out[start:end] = own.reduce(np.bitwise_or, bits[own.items])
         start = end
     return out

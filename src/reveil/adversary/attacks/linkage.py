@@ -27,11 +27,8 @@ class Linkage(Attack):
         """Return risks in the summary only."""
         releases: list[dict[str, Any]] = []
         for view in evidence.views:
-            sizes = np.diff(view.cand_indptr)
-            rows = np.zeros(len(sizes), np.int64)
-            filled = sizes > 0
-            if filled.any():
-                rows[filled] = np.add.reduceat(view.sizes[view.cand_groups], view.cand_indptr[:-1][filled])
+            filled = view.candidates.lengths > 0
+            rows = view.candidates.reduce(np.add, view.sizes[view.candidates.items])
             chance = 1 / np.maximum(rows[filled], 1)
             fits = view.fits[view.fits > 0]
             releases.append(

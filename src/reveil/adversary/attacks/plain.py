@@ -67,13 +67,11 @@ def _portion(evidence: Evidence, views: list[View], marks: list[CodeArray], star
     for view, mark in zip(views, marks, strict=True):
         rows = pl.DataFrame({"group": view.row_groups, "mark": mark, "value": view.row_codes})
         mine = (view.present >= start) & (view.present < start + AT_ONCE)
-        sizes = np.diff(view.cand_indptr)
+        sizes = view.candidates.lengths
         # Whoever may be anywhere, or nowhere, is not narrowed by this release.
         told = np.flatnonzero(mine & (sizes > 0) & (sizes <= MOST) & (view.all_published | (view.sure >= 0)))
-        place = np.arange(int(sizes[told].sum())) - np.repeat(
-            np.cumsum(sizes[told]) - sizes[told] - view.cand_indptr[told], sizes[told]
-        )
-        seats = pl.DataFrame({"person": np.repeat(view.present[told], sizes[told]), "group": view.cand_groups[place]})
+        who, place = view.candidates.places(told)
+        seats = pl.DataFrame({"person": view.present[told][who], "group": view.candidates.items[place]})
         counted = seats.join(rows, on="group").group_by("person", "mark", "value").len("rows")
         tables.append(counted.with_columns(view=pl.lit(view.number, pl.Int32)))
     table = pl.concat(tables)

@@ -44,12 +44,12 @@ class Sequential(Attack):
         if evidence.known == "nothing":
             return Findings.not_made("who is in the table is not known")
         slots = slots_of(evidence, one_table=True)
-        possible = narrowed(slots, np.ones(len(slots.groups), np.bool_))
+        possible = narrowed(slots, np.ones(len(slots.candidates.items), np.bool_))
         found = believed(slots, possible, rng, once=True)
         told = (found.how > 0) & ~found.impossible
         # Where worlds were drawn, what their share is at least.
         shares = np.where(found.exact, found.belief, np.nan_to_num(found.lower))
-        linked = np.diff(slots.indptr) > 0
+        linked = slots.candidates.lengths > 0
         summary: dict[str, Any] = {
             "ran": True,
             "fewest_values": int(possible.sizes[told & linked].min(initial=slots.domain)),

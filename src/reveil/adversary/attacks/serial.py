@@ -9,12 +9,11 @@ import numpy as np
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings, joined, mask_of
 from reveil.adversary.beliefs import shares_of
-from reveil.adversary.cells import spread
 
 if TYPE_CHECKING:
     from reveil.adversary.attacks.base import FloatArray
     from reveil.adversary.evidence import Evidence
-    from reveil.core.arrays import CodeArray, IntArray
+    from reveil.core.arrays import CodeArray, IntArray, Ragged
 
 AT_ONCE = 100_000  # persons
 
@@ -53,7 +52,7 @@ class Serial(Attack):
             # Who is in a group, as a number: the same persons have the same.
             band = np.zeros(view.n_groups, np.int64)
             np.add.at(band, own, marks[view.present[known]])
-            told.append(_Told(view.indptr, view.codes, shares_of(view).each, group, there, band))
+            told.append(_Told(view.values, shares_of(view).each, group, there, band))
         parts = []
         harmless, permanent = evidence.declared("harmless"), evidence.declared("permanent")
         for start in range(0, size, AT_ONCE):
@@ -77,8 +76,7 @@ class Serial(Attack):
 class _Told:
     """What one release tells: the shares of values in groups, everybody's group, and how surely they are in it."""
 
-    indptr: IntArray
-    codes: CodeArray
+    values: Ragged[np.int32]
     shares: FloatArray
     group: CodeArray
     there: FloatArray
@@ -92,10 +90,10 @@ def _survival(
     keys, terms, bands = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
     for own in told:
         known = persons[own.group[persons] >= 0]
-        row, place = spread(own.indptr, own.group[known])
-        kept = ~np.isin(own.codes[place], harmless)
+        row, place = own.values.places(own.group[known])
+        kept = ~np.isin(own.values.items[place], harmless)
         row, place = row[kept], place[kept]
-        keys.append(known[row].astype(np.int64) * domain + own.codes[place])
+        keys.append(known[row].astype(np.int64) * domain + own.values.items[place])
         with np.errstate(divide="ignore"):
             terms.append(np.log1p(-own.shares[place] * own.there[known[row]]))
         bands.append(own.band[own.group[known[row]]])

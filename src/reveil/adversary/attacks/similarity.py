@@ -9,12 +9,12 @@ import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
 from reveil.adversary.beliefs import FloatArray, believed, most_of
+from reveil.core.arrays import IntArray, offsets_of
 from reveil.models.encoding import is_ordered
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
-    from reveil.core.arrays import IntArray
 
 WIDTH = 0.1  # of the range of a number: closer values are taken as similar
 
@@ -39,7 +39,7 @@ class Similarity(Attack):
             best, value = np.zeros(view.n_groups), np.full(view.n_groups, -1, np.int32)
             for first, last in stretches:
                 share = _shares(view, rank, first, last)
-                top, codes = most_of(view.indptr, share, view.codes)
+                top, codes = most_of(view.values, share)
                 better = top > best
                 best[better], value[better] = top[better], codes[better]
             parts.append(believed(evidence, view, None, best, value))
@@ -79,11 +79,11 @@ def _stretches(evidence: Evidence) -> tuple[IntArray, list[tuple[IntArray, IntAr
 
 def _shares(view: View, rank: IntArray, first: IntArray, last: IntArray) -> FloatArray:
     """Return, for each value of each group, the share of the group's rows that lie in the stretch of this value."""
-    owners = np.repeat(np.arange(view.n_groups, dtype=np.int64), np.diff(view.indptr))
+    owners = view.values.owners()
     room = int(rank.max(initial=0)) + 2
     keys = owners * room + rank[view.codes]
     order = np.argsort(keys)
-    sums = np.concatenate([[0], np.cumsum(view.counts[order])])
+    sums = offsets_of(view.counts[order])
     start = np.searchsorted(keys[order], owners * room + first[view.codes], side="left")
     end = np.searchsorted(keys[order], owners * room + last[view.codes], side="right")
     share: FloatArray = (sums[end] - sums[start]) / np.maximum(view.sizes[owners], 1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
 from reveil.adversary.beliefs import believed, most_of, shares_of
+from reveil.core.arrays import Ragged
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
@@ -30,7 +31,7 @@ class Skewness(Attack):
                 continue
             table = np.bincount(view.codes, view.counts, len(evidence.values)) / max(int(view.counts.sum()), 1)
             shares = shares_of(view)
-            owners = np.repeat(np.arange(view.n_groups), np.diff(view.indptr))
+            owners = view.values.owners()
             share = view.counts / np.maximum(view.sizes[owners], 1)
             base = table[view.codes]
             # What a group lacks, others have too much of: half the sum is the sum of what it has too much.
@@ -38,7 +39,7 @@ class Skewness(Attack):
             farthest = max(farthest, float(away.max(initial=0.0)))
             mean.append(float(np.average(away, weights=view.sizes)))
             gain = max(gain, float((share / base).max(initial=0.0)))
-            _, place = most_of(view.indptr, share - base, np.arange(len(share), dtype=np.int32))
+            _, place = most_of(Ragged(view.values.offsets, np.arange(len(share), dtype=np.int32)), share - base)
             best, value = np.zeros(view.n_groups), np.full(view.n_groups, -1, np.int32)
             told = place >= 0
             best[told], value[told] = shares.each[place[told]], view.codes[place[told]]

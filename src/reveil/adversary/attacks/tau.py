@@ -44,14 +44,14 @@ class Tau(Attack):
             if kept is not None:
                 return kept
             slots, rule = replace(slots_of(evidence), rule="none"), "broken"
-            alive = np.ones(len(slots.groups), np.bool_)
+            alive = np.ones(len(slots.candidates.items), np.bool_)
         else:
             slots = slots_of(evidence)
             rule = slots.rule
             alive, broken = agreeing(slots)
             if broken.any():
                 slots, rule = replace(slots, rule="none"), "broken"
-                alive = np.ones(len(slots.groups), np.bool_)
+                alive = np.ones(len(slots.candidates.items), np.bool_)
         possible = narrowed(slots, alive)
         found = believed(slots, possible, rng)
         return findings(evidence, slots, possible, found, {"rule": rule})
@@ -65,7 +65,7 @@ def _kept_apart(evidence: Evidence, slots: Slots) -> Findings | None:
     told = np.flatnonzero(signatures.many > 0)
     settled = signatures.settled[told]
     belief = 1 / signatures.least[told]
-    value = np.where(settled, slots.codes[slots.rows[signatures.group[told]]], -1).astype(np.int32)
+    value = np.where(settled, slots.values.items[slots.values.offsets[signatures.group[told]]], -1).astype(np.int32)
     summary: dict[str, Any] = {
         "rule": slots.rule,
         "certain": int((settled & (belief >= 1)).sum()),

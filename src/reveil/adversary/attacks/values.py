@@ -10,14 +10,13 @@ import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings, joined, mask_of
 from reveil.adversary.beliefs import shares_of
-from reveil.adversary.cells import spread
 from reveil.adversary.known_values import HIDDEN
+from reveil.core.arrays import BoolArray, CodeArray, Ragged
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
     from reveil.adversary.known_values import Beside
-    from reveil.core.arrays import BoolArray, CodeArray
 
 
 class Values(Attack):
@@ -122,17 +121,18 @@ def _beliefs(
     rows = pl.DataFrame({"group": beside.groups[shown], "key": row_key, "value": target[shown]})
     kinds = rows.group_by("group", "key", "value").len("rows").sort("group", "key", "value")
     # The share of the worlds in which a member has each combination: that of its rows, but for counterfeits.
-    indptr = np.searchsorted(kinds["group"].to_numpy(), np.arange(view.n_groups + 1)).astype(np.int64)
-    combined = np.arange(kinds.height, dtype=np.int32)
-    joint = replace(view, indptr=indptr, codes=combined, counts=kinds["rows"].to_numpy().astype(np.int64))
+    combined = Ragged.of_sorted_owners(
+        kinds["group"].to_numpy(), view.n_groups, np.arange(kinds.height, dtype=np.int32)
+    )
+    joint = replace(view, values=combined, counts=kinds["rows"].to_numpy().astype(np.int64))
     share = shares_of(joint).each * view.sizes[kinds["group"].to_numpy()]
     kinds = kinds.with_columns(share=pl.Series(share))
 
     unknown = np.any([known < 0 for known in truths], axis=0)
-    asked = np.flatnonzero((np.diff(view.cand_indptr) > 0) & ~unknown)
-    person, place = spread(view.cand_indptr, asked)
+    asked = np.flatnonzero((view.candidates.lengths > 0) & ~unknown)
+    person, place = view.candidates.places(asked)
     seats = pl.DataFrame(
-        {"person": asked[person].astype(np.int32), "group": view.cand_groups[place], "key": own_key[asked[person]]}
+        {"person": asked[person].astype(np.int32), "group": view.candidates.items[place], "key": own_key[asked[person]]}
     )
     fits = seats.join(kinds, on=["group", "key"])
     told = fits.group_by("person", "value").agg(pl.col("share").sum(), pl.col("rows").sum())

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import VerificationError
 from reveil.models.encoding import Attribute, Kind
 from reveil.releases.admitted import Admitted, admitted_codes
@@ -19,7 +20,6 @@ from reveil.tables.notation import Form
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.releases.release import Release
     from reveil.tables.schema import Column, Schema
 
@@ -137,7 +137,7 @@ def _axis(column: Column, one: Cells, other: Cells) -> _Axis | None:
         values = np.bincount(admitted.members // (admitted.codes + 1), minlength=len(first)).astype(np.int64)
     if (values + admitted.null == 0).any():
         return None
-    starts = np.concatenate([[0], np.cumsum(values)[:-1]])
+    starts = offsets_of(values)[:-1]
     own = number[one.index], number[len(one.distinct) + other.index.astype(np.int64)]
     return _Axis(own[0].astype(np.int32), own[1].astype(np.int32), admitted, values, starts)
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.kernels import densities, ranges
 from reveil.releases.nesting import wide_type
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.analysis.measures.columns import PublishedColumn
-    from reveil.core.arrays import CodeArray, IntArray
     from reveil.models.encoding import FloatArray
     from reveil.releases.nesting import Nesting
     from reveil.tables.expressions.regions import Numbers
@@ -111,16 +110,17 @@ def box_weights(columns: Sequence[PublishedColumn], points: CodeArray, weights: 
     # Boxes near each other in all attributes alike, whatever the number of codes, belong under one node.
     scale = np.array([FINENESS // (column.attribute.null_code + 1) for column in columns])
     middles = (low + high)[:, filled] * scale[:, None]
-    _, order, start, end, child, _, _ = ranges.build(np.ascontiguousarray(middles.T, np.int32))
-    chosen = filled[order]
+    near = ranges.build(np.ascontiguousarray(middles.T, np.int32))
+    chosen = filled[near.order]
     boxes = np.ascontiguousarray(np.concatenate([low, high])[:, chosen].T, np.int32)
-    tree = (start, end, child, densities.hulls(start, end, boxes))
+    hulls = densities.hulls(near.start, near.end, boxes)
+    tree = densities.BoxTree(near.start, near.end, near.child, hulls, boxes, weights[chosen])
     closer = _closer_look(columns, chosen)
-    own, out = weights[chosen], np.zeros(len(points))
+    out = np.zeros(len(points))
 
     def run(first: int) -> None:
         part = slice(first, first + CHUNK)
-        densities.weights_on(points[part], *tree, boxes, own, *closer, out[part])
+        densities.weights_on(points[part], tree, closer, out[part])
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(run, range(0, len(points), CHUNK)))
@@ -135,12 +135,12 @@ def _hull(column: PublishedColumn) -> tuple[IntArray, IntArray]:
     return low[column.index].astype(np.int64), high[column.index].astype(np.int64)
 
 
-def _closer_look(columns: Sequence[PublishedColumn], chosen: IntArray) -> tuple[npt.NDArray[Any], ...]:
+def _closer_look(columns: Sequence[PublishedColumn], chosen: IntArray) -> densities.CloserLook:
     """Return what is not told by the hull: of attributes with sets or nulls, for the chosen classes."""
     loose = [a for a, c in enumerate(columns) if c.admitted.members is not None or c.admitted.null.any()]
     hi = np.zeros((len(loose), len(chosen)), np.int32)
     null, cells = np.zeros(hi.shape, np.bool_), np.full(hi.shape, -1, np.int64)
-    sizes, members, before = [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], 0
+    sizes, members, before = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], 0
     for j, a in enumerate(loose):
         column = columns[a]
         index = column.index[chosen]
@@ -150,5 +150,6 @@ def _closer_look(columns: Sequence[PublishedColumn], chosen: IntArray) -> tuple[
             sizes.append(column.values)
             members.append(column.member_cells[1])
             before += len(column.values)
-    indptr = np.cumsum(np.concatenate(sizes))
-    return np.array(loose, np.int64), hi, null, cells, indptr, np.concatenate(members).astype(np.int32)
+    offsets = offsets_of(np.concatenate(sizes))
+    listed = np.concatenate(members).astype(np.int32)
+    return densities.CloserLook(np.array(loose, np.int64), hi, null, cells, offsets, listed)

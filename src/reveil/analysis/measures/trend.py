@@ -12,6 +12,7 @@ from reveil.analysis.measures.base import Subject
 from reveil.analysis.measures.columns import PublishedColumn
 from reveil.analysis.measures.query_error import estimates, in_blocks
 from reveil.analysis.workload import SELECTIVITY, Windows, true_counts, windows
+from reveil.core.arrays import offsets_of
 from reveil.models.encoding import Attribute, encode_quasi
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def trend_error(
     together = _together(snapshots, common) if common else None
     if together is None:
         return None
-    ends = np.cumsum([0, *(own.frame.height for own in snapshots)])
+    ends = offsets_of([own.frame.height for own in snapshots])
     asked = windows(together, queries, selectivity=selectivity, seed=seed)
     truth, guess = [], []
     for place, (release, snapshot) in enumerate(_pairs(releases, snapshots)):

@@ -1,4 +1,4 @@
-"""Compiled kernels, all of them in this folder; each has a plain-Python twin in ``reveil.core.kernels.plain``.
+"""Compiled kernels, all of them in this folder; each has a plain-Python twin in ``tests/core/kernels/plain``.
 
 Kernels are compiled on first use and cached per machine (:mod:`reveil.core.kernels._cache`). They hold no state,
 release the GIL (callers run them on threads, over separate parts of the records; numba's own parallel layer is not

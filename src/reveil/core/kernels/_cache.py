@@ -4,7 +4,7 @@ A file holds one compiled kernel for one set of argument types, and begins with 
 that they depend on: the sources of all kernels (one is compiled into another), the versions of Python, numba and
 llvmlite. What does not match, damaged or out of date, is removed and made again.
 
-The folder is ``reveil/core/kernels`` in the user's cache, or ``reveil`` in ``NUMBA_CACHE_DIR`` where that is set. It
+The folder is ``reveil/kernels`` in the user's cache, or ``reveil`` in ``NUMBA_CACHE_DIR`` where that is set. It
 belongs to the user, nobody else can write to it, it is no link, and nobody else can put another one in its place. If
 that is not so, if there is no such folder and none can be made, or if nothing can be written to it, kernels are
 compiled in each process, and nothing is left anywhere.

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 from reveil.core.kernels.bang import common
+
+
+class Blocks(NamedTuple):
+    """Block b has the records ``own[starts[b]:ends[b]]``, in key order. Kernels change all three."""
+
+    own: npt.NDArray[np.int32]  # (records)
+    starts: npt.NDArray[np.int64]  # (blocks)
+    ends: npt.NDArray[np.int64]  # (blocks)
+
+
+class Splits(NamedTuple):
+    """Of each new block: which one it was split from, a record in its region, and the region's level."""
+
+    origin: npt.NDArray[np.int32]  # (blocks)
+    source: npt.NDArray[np.int32]  # (blocks)
+    level: npt.NDArray[np.int32]  # (blocks)
+
+
+class Parts(NamedTuple):
+    """Parts of blocks, each a run of records, and the levels of their regions."""
+
+    first: npt.NDArray[np.int64]  # (parts)
+    last: npt.NDArray[np.int64]  # (parts)
+    level: npt.NDArray[np.int32]  # (parts)
 
 
 @kernel
@@ -68,13 +95,15 @@ def give_way(own, s, e, last, room):
 
 
 @kernel
-def divide(keys, own, starts, ends, blocks, most, least, origin, source, level):
+def divide(keys, given, blocks, most, least, splits):
     """Split each block with more than ``most`` records as long as a nested region leaves both parts ``least``.
 
-    Block b of the first ``blocks`` has the records ``own[starts[b]:ends[b]]`` in key order; new ones are numbered on.
-    Writes where the records of each block are now, and for each new block which one it was split from, a record in its
-    region and the region's level. Returns how many blocks there are.
+    The first ``blocks`` of the blocks ``given`` are there, with room for more behind them; new ones are numbered on.
+    Writes where the records of each block are now, and how each new one was split off. Returns how many blocks there
+    are.
     """
+    own, starts, ends = given
+    origin, source, level = splits
     longest = 1
     for b in range(blocks):
         longest = max(longest, ends[b] - starts[b])
@@ -99,19 +128,20 @@ def divide(keys, own, starts, ends, blocks, most, least, origin, source, level):
 
 
 @kernel
-def path(keys, own, first, last, least, part_first, part_last, part_level):
+def path(keys, own, first, last, least, begin, parts):
     """Write the regions towards the fuller half that leave both parts ``least`` records, nearest to half first.
 
-    Of equally near ones the larger region comes first. Returns how many there are.
+    Of equally near ones the larger region comes first. They are written from ``begin`` on; returns where they end.
     """
+    part_first, part_last, part_level = parts
     total = last - first
     s, e, level = halve(keys, own, first, last)
-    count = 0
+    count = begin
     while level > 0 and e - s >= least:
         if total - (e - s) >= least:
             off = abs(2 * (e - s) - total)
             i = count
-            while i > 0 and abs(2 * (part_last[i - 1] - part_first[i - 1]) - total) > off:
+            while i > begin and abs(2 * (part_last[i - 1] - part_first[i - 1]) - total) > off:
                 part_first[i], part_last[i], part_level[i] = part_first[i - 1], part_last[i - 1], part_level[i - 1]
                 i -= 1
             part_first[i], part_last[i], part_level[i] = s, e, level
@@ -121,13 +151,14 @@ def path(keys, own, first, last, least, part_first, part_last, part_level):
 
 
 @kernel
-def paths(keys, own, starts, ends, least, offsets, part_first, part_last, part_level):
+def paths(keys, blocks, least, offsets, parts):
     """Write the candidates of each block one after the other; ``offsets`` has room for each block's beginning."""
+    own, starts, ends = blocks
     at = 0
     for b in range(len(starts)):
         offsets[b] = at
         if ends[b] - starts[b] >= 2 * least and ends[b] - starts[b] > 1:
-            at += path(keys, own, starts[b], ends[b], least, part_first[at:], part_last[at:], part_level[at:])
+            at = path(keys, own, starts[b], ends[b], least, at, parts)
     offsets[len(starts)] = at
 
 

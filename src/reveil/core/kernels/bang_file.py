@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 from reveil.core.kernels.bang_sort import insert, sort
@@ -10,12 +13,38 @@ from reveil.core.kernels.bang_sort import insert, sort
 _SMALL = 24
 
 
+class Store(NamedTuple):
+    """Block b has ``many[b]`` records from row ``start[b]`` of the store on, and room for ``room[b]``.
+
+    Kernels change it; where the rows in use end is the ``tail``.
+    """
+
+    keys: npt.NDArray[np.uint64]  # (rows, words)
+    ids: npt.NDArray[np.int32]  # (rows)
+    start: npt.NDArray[np.int64]  # (blocks)
+    many: npt.NDArray[np.int64]  # (blocks)
+    room: npt.NDArray[np.int64]  # (blocks)
+    block_of: npt.NDArray[np.int32]  # (ids): the block of each record, -1 for none
+
+
+class Divided(NamedTuple):
+    """Gathered records after splits: block ``numbers[j]`` has the records ``own[first[j]:last[j]]`` of them."""
+
+    numbers: npt.NDArray[np.int32]  # (blocks)
+    keys: npt.NDArray[np.uint64]  # (records, words)
+    ids: npt.NDArray[np.int32]  # (records)
+    own: npt.NDArray[np.int32]  # (records)
+    first: npt.NDArray[np.int64]  # (blocks)
+    last: npt.NDArray[np.int64]  # (blocks)
+
+
 @kernel
-def put(store, held, block_of, start, count, room, tail, keys, ids, blocks, begin):
+def put(own, tail, keys, ids, blocks, begin):
     """Append records to their blocks, from record ``begin`` on; a block that is full moves to the tail, with more room.
 
     Returns how far it came (all the records, or the first that found no room in the store) and the new tail.
     """
+    store, held, start, count, room, block_of = own
     width = store.shape[1]
     for i in range(begin, len(keys)):
         b = blocks[i]
@@ -41,8 +70,9 @@ def put(store, held, block_of, start, count, room, tail, keys, ids, blocks, begi
 
 
 @kernel
-def drop(store, held, block_of, start, count, blocks):
+def drop(own, blocks):
     """Take the records out of some blocks whose ids are in no block any more; the others move up."""
+    store, held, start, count, _, block_of = own
     width = store.shape[1]
     for j in range(len(blocks)):
         b = blocks[j]
@@ -59,8 +89,9 @@ def drop(store, held, block_of, start, count, blocks):
 
 
 @kernel
-def gather(store, held, start, count, blocks, ordered, keys, ids):
+def gather(given, blocks, ordered, keys, ids):
     """Copy the records of some blocks one after the other; ``ordered``: those of each block in key order."""
+    store, held, start, count, _, _ = given
     width = store.shape[1]
     row = np.empty((1, width), np.uint64)
     at = 0
@@ -81,11 +112,13 @@ def gather(store, held, start, count, blocks, ordered, keys, ids):
 
 
 @kernel
-def settle(store, held, block_of, start, count, room, tail, least_room, numbers, old, keys, ids, own, first, last):
+def settle(given, tail, least_room, divided, old):
     """Write blocks back after splits: the first ``old`` where they were, the others at the tail. Returns the tail.
 
-    Local block j has the number ``numbers[j]`` and the records ``own[first[j]:last[j]]`` of the gathered ones.
+    ``given`` is the store, ``divided`` what to write.
     """
+    store, held, start, count, room, block_of = given
+    numbers, keys, ids, own, first, last = divided
     width = store.shape[1]
     for j in range(len(numbers)):
         b = numbers[j]
@@ -107,8 +140,9 @@ def settle(store, held, block_of, start, count, room, tail, least_room, numbers,
 
 
 @kernel
-def move(store, held, start, count, room, blocks, least_room, new_store, new_held):
-    """Copy blocks into another store, with new room; writes where they are now and returns the end."""
+def move(given, blocks, least_room, new_store, new_held):
+    """Copy blocks into other rows, with new room; writes where they are now and returns the tail."""
+    store, held, start, count, room, _ = given
     width = store.shape[1]
     tail = 0
     for j in range(len(blocks)):

@@ -1,14 +1,16 @@
 """Groups for budgets: records along a curve, each value with a limit, some pairs of a record and a value with more.
 
-Items are records in the order of the curve. ``values[i]`` is what is bounded, -1 for nothing. Item i has pairs at
-``starts[i]:starts[i+1]``: with the value ``pair_values`` its group needs ``pair_needs`` rows for each row with it. A
-group of n items is *allowed* if each of its values is in it at most ``most[n]`` times, and at most n divided by the
-need of any of its items. ``points`` are positions, in which a group should be small.
+A group of n items is *allowed* if each of its values is in it at most ``most[n]`` times, and at most n divided by the
+need of any of its items. ``points`` are positions, (items, attributes), in which a group should be small; ``labels`` is
+the group of each item.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
@@ -16,6 +18,44 @@ TRIES = 8  # so many groups that could take an item are compared
 MERGED = 64  # so many groups are merged at most
 VALUES = 128  # so many values are asked for their nearest item
 CUTS = 32  # so many places to split a group are tried
+
+
+class Items(NamedTuple):
+    """Records in the order of the curve. ``values[i]`` is what is bounded of item i, -1 for nothing.
+
+    Item i has pairs at ``starts[i]:starts[i + 1]``: with the value of the pair, its group needs so many rows for each
+    row with it.
+    """
+
+    values: npt.NDArray[np.int32]  # (items)
+    starts: npt.NDArray[np.int64]  # (items + 1)
+    pair_values: npt.NDArray[np.int32]  # (pairs)
+    pair_needs: npt.NDArray[np.float64]  # (pairs)
+    domain: int  # how many values there are
+
+
+class Sizes(NamedTuple):
+    """How large groups are, and what they hold."""
+
+    most: npt.NDArray[np.int64]  # (sizes): how often a value may be in a group of so many items
+    hold: npt.NDArray[np.int64]  # (values): how many rows with each value a group of ``least`` items holds
+    least: int
+    limit: int
+
+
+class Tally(NamedTuple):
+    """What the members of a group have and need, by value; all zero between groups."""
+
+    counts: npt.NDArray[np.int64]  # (values)
+    needs: npt.NDArray[np.float64]  # (values)
+
+
+class Members(NamedTuple):
+    """The items of each group as a linked list: first ``head[g]``, and ``behind[i]`` behind item i."""
+
+    head: npt.NDArray[np.int64]  # (groups); -1: none
+    behind: npt.NDArray[np.int64]  # (items); -1: none
+    sizes: npt.NDArray[np.int64]  # (groups)
 
 
 @kernel
@@ -27,8 +67,10 @@ def _follow(links, place):
 
 
 @kernel
-def _accepts(item, size, values, starts, pair_values, pair_needs, most, count, need):
+def _accepts(item, size, items, most, tally):
     """Return whether an item may be in a group that will have so many members."""
+    values, starts, pair_values, pair_needs, _ = items
+    count, need = tally
     value = values[item]
     if value >= 0 and (count[value] + 1 > most[size] or (count[value] + 1) * need[value] > size):
         return False
@@ -40,7 +82,9 @@ def _accepts(item, size, values, starts, pair_values, pair_needs, most, count, n
 
 
 @kernel
-def _count_in(item, values, starts, pair_values, pair_needs, count, need):
+def _count_in(item, items, tally):
+    values, starts, pair_values, pair_needs, _ = items
+    count, need = tally
     if values[item] >= 0:
         count[values[item]] += 1
     for k in range(starts[item], starts[item + 1]):
@@ -48,8 +92,10 @@ def _count_in(item, values, starts, pair_values, pair_needs, count, need):
 
 
 @kernel
-def _count_out(item, values, starts, pair_values, count, need):
+def _count_out(item, items, tally):
     """Forget an item, and everything of the others that has to do with its values: to begin a new group."""
+    values, starts, pair_values, _, _ = items
+    count, need = tally
     if values[item] >= 0:
         count[values[item]] = 0
     for k in range(starts[item], starts[item + 1]):
@@ -80,7 +126,7 @@ def _beside(pool, starts, later, earlier, value, seed):
 
 
 @kernel
-def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, least, limit, domain, near):
+def grow(items, points, seeds, sizes, near):
     """Form groups from the seeds on; return the label of each item, -1 for those left over, and how many groups.
 
     A group begins with a seed that is free. It first takes the nearest items of each value that would otherwise become
@@ -89,10 +135,13 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
     items around the seed, or if none of these can, among the nearest ones of each value, frequent values first and at
     most ``VALUES`` of them. Where none can, the group has to have one item more, up to ``limit``.
     """
+    values, domain = items.values, items.domain
+    most, hold, least, limit = sizes
     total = values.shape[0]
     labels = np.full(total, -1, np.int32)
     after, before = np.arange(total + 1), np.arange(total + 1)
-    count, need = np.zeros(domain, np.int64), np.zeros(domain)
+    tally = Tally(np.zeros(domain, np.int64), np.zeros(domain))
+    count = tally.counts
     # Items by value, along the curve; value -1 comes first.
     left = np.zeros(domain + 1, np.int64)
     for i in range(total):
@@ -116,9 +165,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
         if labels[seed] != -1:
             continue
         target = least
-        while target <= limit and not _accepts(
-            seed, target, values, starts, pair_values, pair_needs, most, count, need
-        ):
+        while target <= limit and not _accepts(seed, target, items, most, tally):
             target += 1
         if target > limit:
             continue
@@ -133,7 +180,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
         labels[seed] = -2
         after[seed], before[seed + 1] = seed + 1, seed
         later[place_of[seed]], earlier[place_of[seed] + 1] = place_of[seed] + 1, place_of[seed]
-        _count_in(seed, values, starts, pair_values, pair_needs, count, need)
+        _count_in(seed, items, tally)
         low[:], high[:] = points[seed], points[seed]
         gathered, asked = -1, 0  # how many items are gathered around the seed, and how many heavy values were asked
         right, behind = 0, 0
@@ -144,9 +191,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
                 if left[value + 1] - count[value] > (free - target) // least * hold[value]:
                     # All the groups to come could not hold this value: it must be in this one.
                     for item in _beside(pool, pool_starts, later, earlier, value + 1, seed):
-                        if item >= 0 and _accepts(
-                            item, target, values, starts, pair_values, pair_needs, most, count, need
-                        ):
+                        if item >= 0 and _accepts(item, target, items, most, tally):
                             own = _growth(points, item, low, high)
                             if own < cost:
                                 best, cost = item, own
@@ -169,9 +214,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
                     item = around[c]
                     if labels[item] == -1:
                         own = _growth(points, item, low, high)
-                        if own < cost and _accepts(
-                            item, target, values, starts, pair_values, pair_needs, most, count, need
-                        ):
+                        if own < cost and _accepts(item, target, items, most, tally):
                             best, cost = item, own
             if best < 0 and (right < total or behind >= 0):
                 tried = 0
@@ -181,9 +224,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
                     for item in _beside(pool, pool_starts, later, earlier, key, seed):
                         if item >= 0:
                             own = _growth(points, item, low, high)
-                            if own < cost and _accepts(
-                                item, target, values, starts, pair_values, pair_needs, most, count, need
-                            ):
+                            if own < cost and _accepts(item, target, items, most, tally):
                                 best, cost = item, own
                     tried += 1
                     if tried == VALUES:
@@ -194,7 +235,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
                 labels[best] = -2
                 after[best], before[best + 1] = best + 1, best
                 later[place_of[best]], earlier[place_of[best] + 1] = place_of[best] + 1, place_of[best]
-                _count_in(best, values, starts, pair_values, pair_needs, count, need)
+                _count_in(best, items, tally)
                 _stretch(points, best, low, high)
             elif target < limit:
                 target += 1
@@ -203,7 +244,7 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
         done = size == target
         for m in range(size):
             item = members[m]
-            _count_out(item, values, starts, pair_values, count, need)
+            _count_out(item, items, tally)
             labels[item] = groups if done else -3
             left[values[item] + 1] -= 1
         free -= size
@@ -214,22 +255,23 @@ def grow(values, starts, pair_values, pair_needs, points, seeds, most, hold, lea
 
 
 @kernel
-def place(values, starts, pair_values, pair_needs, points, labels, groups, todo, most, domain, reach):
+def place(items, points, labels, groups, todo, most, reach):
     """Put items into the groups of others nearby that stay allowed; else merge groups nearby until that is allowed.
 
     Changes ``labels``; what cannot be placed keeps its -1. Of the groups within ``reach`` items along the curve, the
     first ``TRIES`` that could take an item are compared, and the one whose box is stretched least takes it. Merged
     groups have the label of the first of them; labels may then be unused.
     """
-    total = values.shape[0]
-    head, behind = np.full(groups, -1, np.int64), np.full(total, -1, np.int64)
-    sizes, tried = np.zeros(groups, np.int64), np.full(groups, -1, np.int64)
+    total = items.values.shape[0]
+    members = Members(np.full(groups, -1, np.int64), np.full(total, -1, np.int64), np.zeros(groups, np.int64))
+    head, behind, sizes = members
+    tried = np.full(groups, -1, np.int64)
     for i in range(total - 1, -1, -1):
         if labels[i] >= 0:
             behind[i] = head[labels[i]]
             head[labels[i]] = i
             sizes[labels[i]] += 1
-    count, need = np.zeros(domain, np.int64), np.zeros(domain)
+    tally = Tally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
     low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
     for item in todo:
         best, cost, found = -1, np.inf, 0
@@ -244,13 +286,13 @@ def place(values, starts, pair_values, pair_needs, points, labels, groups, todo,
             low[:], high[:] = points[j], points[j]
             m = head[g]
             while m >= 0:
-                _count_in(m, values, starts, pair_values, pair_needs, count, need)
+                _count_in(m, items, tally)
                 _stretch(points, m, low, high)
                 m = behind[m]
-            good = _accepts(item, sizes[g] + 1, values, starts, pair_values, pair_needs, most, count, need)
+            good = _accepts(item, sizes[g] + 1, items, most, tally)
             m = head[g]
             while m >= 0:
-                _count_out(m, values, starts, pair_values, count, need)
+                _count_out(m, items, tally)
                 m = behind[m]
             if good:
                 found += 1
@@ -260,9 +302,7 @@ def place(values, starts, pair_values, pair_needs, points, labels, groups, todo,
                 if found == TRIES:
                     break
         if best < 0:
-            best = _merge(
-                item, values, starts, pair_values, pair_needs, labels, head, behind, sizes, most, count, need, reach
-            )
+            best = _merge(item, items, labels, members, most, tally, reach)
         if best >= 0:
             labels[item] = best
             behind[item] = head[best]
@@ -271,15 +311,18 @@ def place(values, starts, pair_values, pair_needs, points, labels, groups, todo,
 
 
 @kernel
-def _merge(item, values, starts, pair_values, pair_needs, labels, head, behind, sizes, most, count, need, reach):
+def _merge(item, items, labels, members, most, tally, reach):
     """Merge the groups around an item until they are allowed together with it; return the label, -1 if they never are.
 
     Merged members carry the label already when this returns; the item itself does not.
     """
+    values = items.values
+    head, behind, sizes = members
+    count, need = tally
     total = values.shape[0]
     chosen = np.empty(MERGED, np.int64)
     many, size, done = 0, 1, False
-    _count_in(item, values, starts, pair_values, pair_needs, count, need)
+    _count_in(item, items, tally)
     for step in range(2, 2 * reach + 2):
         j = item + step // 2 if step % 2 == 0 else item - step // 2
         if j < 0 or j >= total or labels[j] < 0:
@@ -296,7 +339,7 @@ def _merge(item, values, starts, pair_values, pair_needs, labels, head, behind, 
         size += sizes[g]
         m = head[g]
         while m >= 0:
-            _count_in(m, values, starts, pair_values, pair_needs, count, need)
+            _count_in(m, items, tally)
             m = behind[m]
         good = values[item] < 0 or (
             count[values[item]] <= most[size] and count[values[item]] * need[values[item]] <= size
@@ -310,11 +353,11 @@ def _merge(item, values, starts, pair_values, pair_needs, labels, head, behind, 
         if good:
             done = True
             break
-    _count_out(item, values, starts, pair_values, count, need)
+    _count_out(item, items, tally)
     for c in range(many):
         m = head[chosen[c]]
         while m >= 0:
-            _count_out(m, values, starts, pair_values, count, need)
+            _count_out(m, items, tally)
             m = behind[m]
     if not done:
         return -1
@@ -335,30 +378,31 @@ def _merge(item, values, starts, pair_values, pair_needs, labels, head, behind, 
 
 
 @kernel
-def _fits(items, values, starts, pair_values, pair_needs, most, count, need):
+def _fits(chosen, items, most, tally):
     """Return whether some items are allowed as a group."""
-    size = items.shape[0]
-    for item in items:
-        _count_in(item, values, starts, pair_values, pair_needs, count, need)
+    values, (count, need) = items.values, tally
+    size = chosen.shape[0]
+    for item in chosen:
+        _count_in(item, items, tally)
     good = True
-    for item in items:
+    for item in chosen:
         v = values[item]
         good = good and (v < 0 or (count[v] <= most[size] and count[v] * need[v] <= size))
-    for item in items:
-        _count_out(item, values, starts, pair_values, count, need)
+    for item in chosen:
+        _count_out(item, items, tally)
     return good
 
 
 @kernel
-def split(values, starts, pair_values, pair_needs, points, labels, groups, most, least, domain):
+def split(items, points, labels, groups, most, least):
     """Split groups of at least twice ``least`` items across their widest side, while both parts are allowed.
 
     The ``CUTS`` places nearest to the middle are tried. Changes ``labels``; returns how many there are now.
     """
-    total = values.shape[0]
+    total = labels.shape[0]
     order = np.argsort(labels, kind="mergesort")
     begin = np.searchsorted(labels[order], 0)
-    count, need = np.zeros(domain, np.int64), np.zeros(domain)
+    tally = Tally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
     stack = [(np.int64(0), np.int64(0))]
     stack.pop()
     while begin < total:
@@ -382,9 +426,7 @@ def split(values, starts, pair_values, pair_needs, points, labels, groups, most,
                 if cut - first < least or last - cut < least:
                     break
                 one, other = order[first:cut], order[cut:last]
-                if _fits(one, values, starts, pair_values, pair_needs, most, count, need) and _fits(
-                    other, values, starts, pair_values, pair_needs, most, count, need
-                ):
+                if _fits(one, items, most, tally) and _fits(other, items, most, tally):
                     labels[other] = groups
                     groups += 1
                     stack.append((first, cut))
@@ -395,11 +437,10 @@ def split(values, starts, pair_values, pair_needs, points, labels, groups, most,
 
 
 @kernel
-def allowed(items, begins, ends, values, starts, pair_values, pair_needs, most, domain):
-    """Return which of some groups are allowed; group g has the items ``items[begins[g]:ends[g]]``."""
+def allowed(order, begins, ends, items, most):
+    """Return which of some groups are allowed; group g has the items ``order[begins[g]:ends[g]]``."""
     good = np.empty(begins.shape[0], np.bool_)
-    count, need = np.zeros(domain, np.int64), np.zeros(domain)
+    tally = Tally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
     for g in range(begins.shape[0]):
-        own = items[begins[g] : ends[g]]
-        good[g] = _fits(own, values, starts, pair_values, pair_needs, most, count, need)
+        good[g] = _fits(order[begins[g] : ends[g]], items, most, tally)
     return good

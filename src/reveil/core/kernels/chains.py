@@ -2,29 +2,82 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
 FEW = 8  # candidates that a slot may have to be compared with those of the same person's other slots
 
 
+class Candidates(NamedTuple):
+    """Slot i may be in the groups ``groups[offsets[i]:offsets[i + 1]]``, as far as they are ``alive``.
+
+    Slots that are ``loose`` may be in no group.
+    """
+
+    offsets: npt.NDArray[np.int64]  # (slots + 1)
+    groups: npt.NDArray[np.int32]  # (candidates)
+    sets: npt.NDArray[np.uint64]  # (groups, words): the values of each group as bits
+    loose: npt.NDArray[np.bool_]  # (slots)
+    alive: npt.NDArray[np.bool_]  # (candidates); changed
+
+
+class Marks(NamedTuple):
+    """What has happened to each slot; marks are added."""
+
+    dirty: npt.NDArray[np.bool_]  # (slots): something has changed
+    broken: npt.NDArray[np.bool_]  # (slots): nothing would be left
+
+
+class Placed(NamedTuple):
+    """The slots of one release: who, and in which of its groups they may be."""
+
+    offsets: npt.NDArray[np.int64]  # (slots + 1)
+    groups: npt.NDArray[np.int32]  # (candidates), numbered within the release
+    first: int  # the number of its first group among all
+    person: npt.NDArray[np.int32]  # (slots)
+    release: int
+
+
+class GroupSets(NamedTuple):
+    """The sets of values of all groups: as bits, how many values each has, and a number for equal sets."""
+
+    bits: npt.NDArray[np.uint64]  # (groups, words)
+    distinct: npt.NDArray[np.int64]  # (groups)
+    signature: npt.NDArray[np.int32]  # (groups)
+
+
+class Settled(NamedTuple):
+    """What is left for each slot: how many groups, the fewest values of one, one group, whether all have one set."""
+
+    many: npt.NDArray[np.int64]  # (slots)
+    least: npt.NDArray[np.int64]  # (slots)
+    group: npt.NDArray[np.int64]  # (slots)
+    settled: npt.NDArray[np.bool_]  # (slots)
+
+
 @kernel
-def admit(indptr, groups, sets, loose, alive, masks, dirty, broken):
+def admit(candidates, masks, marks):
     """Drop the groups of each slot that share no value with its mask, and from the mask what none of the others has.
 
     Slots that are ``loose`` may be in no group: their masks stay. A slot that nothing would be left of is ``broken``
-    and stays as it is. Whatever changes is ``dirty``. Returns how many slots changed.
+    and stays as it is. Whatever changes is ``dirty``. ``masks`` is (slots, words). Returns how many slots changed.
     """
+    offsets, groups, sets = candidates.offsets, candidates.groups, candidates.sets
+    loose, alive = candidates.loose, candidates.alive
+    dirty, broken = marks.dirty, marks.broken
     words = masks.shape[1]
     union = np.zeros(words, np.uint64)
     moved = 0
     for i in range(masks.shape[0]):
-        if indptr[i] == indptr[i + 1]:
+        if offsets[i] == offsets[i + 1]:
             continue
         union[:] = 0
         kept, dropped = 0, 0
-        for e in range(indptr[i], indptr[i + 1]):
+        for e in range(offsets[i], offsets[i + 1]):
             if not alive[e]:
                 continue
             meets = False
@@ -42,7 +95,7 @@ def admit(indptr, groups, sets, loose, alive, masks, dirty, broken):
             continue
         changed = dropped > 0
         if dropped > 0:
-            for e in range(indptr[i], indptr[i + 1]):
+            for e in range(offsets[i], offsets[i + 1]):
                 if alive[e]:
                     meets = False
                     for w in range(words):
@@ -61,13 +114,14 @@ def admit(indptr, groups, sets, loose, alive, masks, dirty, broken):
 
 
 @kernel
-def chain(before, changed, masks, dirty, broken):
+def chain(before, changed, masks, marks):
     """Narrow masks along each life, forwards and backwards: equal where nothing changed, different where it did.
 
     ``before`` is the slot of the same person before each one (-1: none), always a smaller number; ``changed`` is 0
     where the value is known to be the same as there, 1 where it is known to be another, -1 where nothing is known.
     A pair that excludes each other is ``broken`` and stays as it is. Returns how many slots changed.
     """
+    dirty, broken = marks.dirty, marks.broken
     n, words = masks.shape
     moved = 0
     for turn in range(2):
@@ -128,24 +182,27 @@ def _bits(masks, i):
 
 
 @kernel
-def agree(own_indptr, own_slots, indptr, groups, sets, before, kept, loose, everywhere, alive, dirty, broken):
+def agree(persons, person_slots, candidates, before, kept, everywhere, marks):
     """Drop the groups of a slot whose set of values does not go with any that the person may have at another time.
 
-    ``own_slots[own_indptr[p]:own_indptr[p + 1]]`` are the slots of person p. ``everywhere``: any two sets of a person
-    are equal or share nothing. Otherwise the sets of a slot and the one before it are equal where ``kept``. Only slots
-    with few candidates are held against the others. Returns how many slots changed.
+    ``person_slots[persons[p]:persons[p + 1]]`` are the slots of person p. ``everywhere``: any two sets of a person are
+    equal or share nothing. Otherwise the sets of a slot and the one before it are equal where ``kept``. Only slots with
+    few candidates are held against the others. Returns how many slots changed.
     """
+    offsets, groups, sets = candidates.offsets, candidates.groups, candidates.sets
+    loose, alive = candidates.loose, candidates.alive
+    dirty, broken = marks.dirty, marks.broken
     moved = 0
-    for p in range(own_indptr.shape[0] - 1):
-        for a in range(own_indptr[p], own_indptr[p + 1]):
-            j = own_slots[a]
+    for p in range(persons.shape[0] - 1):
+        for a in range(persons[p], persons[p + 1]):
+            j = person_slots[a]
             few = 0
-            for f in range(indptr[j], indptr[j + 1]):
+            for f in range(offsets[j], offsets[j + 1]):
                 few += alive[f]
             if loose[j] or few == 0 or few > FEW:
                 continue
-            for b in range(own_indptr[p], own_indptr[p + 1]):
-                i = own_slots[b]
+            for b in range(persons[p], persons[p + 1]):
+                i = person_slots[b]
                 linked = (before[i] == j and kept[i]) or (before[j] == i and kept[j])
                 if i == j or not (everywhere or linked):
                     continue
@@ -154,11 +211,11 @@ def agree(own_indptr, own_slots, indptr, groups, sets, before, kept, loose, ever
                     # First look whether anything would be left, then drop.
                     if turn == 1 and (dropped == 0 or (left == 0 and not loose[i])):
                         break
-                    for e in range(indptr[i], indptr[i + 1]):
+                    for e in range(offsets[i], offsets[i + 1]):
                         if not alive[e]:
                             continue
                         good = False
-                        for f in range(indptr[j], indptr[j + 1]):
+                        for f in range(offsets[j], offsets[j + 1]):
                             if alive[f] and go_together(sets, groups[e], groups[f], everywhere):
                                 good = True
                                 break
@@ -190,18 +247,20 @@ def go_together(sets, one, other, apart):
 
 
 @kernel
-def settle(indptr, groups, first, person, release, told, sets, distinct, signature, many, least, group, settled):
+def settle(placed, told, group_sets, out):
     """Look which signatures each slot of a release may have beside those that the person is known to have had.
 
     ``told[p, t]`` is a group with the signature of person p in release t, -1 where it is not known; any two signatures
-    of a person are equal or share nothing. Groups of this release are numbered from ``first``. Puts down for each slot
-    how ``many`` groups are left, the ``least`` values of one, one such ``group``, and whether the signature is
-    ``settled``: the same in all of them.
+    of a person are equal or share nothing. Writes what is left for each slot into ``out``.
     """
+    offsets, groups, person = placed.offsets, placed.groups, placed.person
+    first, release = placed.first, placed.release
+    sets, distinct, signature = group_sets.bits, group_sets.distinct, group_sets.signature
+    many, least, group, settled = out.many, out.least, out.group, out.settled
     for i in range(person.shape[0]):
         p = person[i]
         many[i], least[i], group[i], settled[i] = 0, 0, -1, True
-        for e in range(indptr[i], indptr[i + 1]):
+        for e in range(offsets[i], offsets[i + 1]):
             g = groups[e] + first
             good = True
             for t in range(told.shape[1]):

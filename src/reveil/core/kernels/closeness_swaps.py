@@ -1,16 +1,27 @@
 """Kernels that bring groups closer to the table: what a group's distances exceed, swaps, and clusters with swaps.
 
-Attributes lie side by side in flat arrays: the values of attribute a are at ``first[a]`` up to before ``first[a + 1]``,
-and ``table`` has how many records of the table have each. ``row[a]`` says whether the values lie in a row; otherwise
-all are equally far. ``limits`` is the t of each attribute, ``whole`` how many records it counts, ``shares`` what part
-of them has each value. Floating point is good enough: the model judges in the end.
+``values`` are those of the records, (records, attributes). A ``tally`` counts the values of a group, and ``shares`` is
+what part of the table has each value, both (values of all attributes). Floating point is good enough: the model judges
+in the end.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
+
+
+class Target(NamedTuple):
+    """What groups should come close to. The values of attribute a are at ``first[a]`` up to before ``first[a + 1]``."""
+
+    table: npt.NDArray[np.int64]  # (values of all attributes): how many records of the table have each
+    first: npt.NDArray[np.int64]  # (attributes + 1)
+    row: npt.NDArray[np.bool_]  # (attributes): whether the values lie in a row; otherwise all are equally far
+    limits: npt.NDArray[np.float64]  # (attributes): the t of each
 
 
 @kernel
@@ -26,8 +37,9 @@ def totals(table, first):
 
 
 @kernel
-def excess(tally, size, shares, first, row, limits):
+def excess(tally, size, shares, target):
     """How much the distances of a group exceed the limits, added up over the attributes."""
+    first, row, limits = target.first, target.row, target.limits
     over = 0.0
     for a in range(row.shape[0]):
         start, end = first[a], first[a + 1]
@@ -43,8 +55,9 @@ def excess(tally, size, shares, first, row, limits):
 
 
 @kernel
-def pull(tally, size, table, whole, first, row, out):
+def gradient(tally, size, whole, target, out):
     """How much the sum of a group's distances grows, to first order, with each value that comes."""
+    table, first, row = target.table, target.first, target.row
     for a in range(row.shape[0]):
         start, end = first[a], first[a + 1]
         step = 1.0 / max(end - start - 1, 1) if row[a] else 0.5
@@ -74,8 +87,8 @@ def count(values, members, start, end, first, tally):
 
 
 @kernel
-def weigh(values, record, first, one, other):
-    """The difference of two pulls at the values of a record."""
+def gradient_between(values, record, first, one, other):
+    """The difference of two gradients at the values of a record."""
     out = 0.0
     for a in range(values.shape[1]):
         v = first[a] + values[record, a]
@@ -84,7 +97,7 @@ def weigh(values, record, first, one, other):
 
 
 @kernel
-def shift(values, leaves, comes, first, tally):
+def replace(values, leaves, comes, first, tally):
     """Let one record of a group be replaced by another."""
     for a in range(values.shape[1]):
         tally[first[a] + values[leaves, a]] -= 1
@@ -92,61 +105,61 @@ def shift(values, leaves, comes, first, tally):
 
 
 @kernel
-def repair(values, members, offsets, failing, table, first, row, limits, reach, rounds):
+def repair(values, members, offsets, failing, target, reach, rounds):
     """Swap members of failing groups with members of groups up to ``reach`` away while that lowers what is exceeded.
 
     Per swap, of the pair of records that to first order helps most; it is made if the two groups together exceed
     less. A group is left when it exceeds nothing, when no neighbour helps, or after so many rounds.
     """
-    width = table.shape[0]
+    first, width = target.first, target.table.shape[0]
     mine, theirs = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    my_pull, their_pull = np.zeros(width), np.zeros(width)
+    my_slope, their_slope = np.zeros(width), np.zeros(width)
     groups = offsets.shape[0] - 1
-    whole, shares = totals(table, first)
+    whole, shares = totals(target.table, first)
     for number in range(failing.shape[0]):
         g = failing[number]
         start, end = offsets[g], offsets[g + 1]
         count(values, members, start, end, first, mine)
-        over = excess(mine, end - start, shares, first, row, limits)
+        over = excess(mine, end - start, shares, target)
         helped = True
         for _ in range(rounds):
             if over <= 0 or not helped:
                 break
             helped = False
-            pull(mine, end - start, table, whole, first, row, my_pull)
+            gradient(mine, end - start, whole, target, my_slope)
             for away in range(1, reach + 1):
                 for h in (g - away, g + away):
                     if h < 0 or h >= groups or helped:
                         continue
                     begin, stop = offsets[h], offsets[h + 1]
                     count(values, members, begin, stop, first, theirs)
-                    pull(theirs, stop - begin, table, whole, first, row, their_pull)
+                    gradient(theirs, stop - begin, whole, target, their_slope)
                     out, most = start, -np.inf
                     for p in range(start, end):
-                        weight = weigh(values, members[p], first, my_pull, their_pull)
+                        weight = gradient_between(values, members[p], first, my_slope, their_slope)
                         if weight > most:
                             out, most = p, weight
                     back, least = begin, np.inf
                     for p in range(begin, stop):
-                        weight = weigh(values, members[p], first, my_pull, their_pull)
+                        weight = gradient_between(values, members[p], first, my_slope, their_slope)
                         if weight < least:
                             back, least = p, weight
                     if least >= most:
                         continue
-                    before = over + excess(theirs, stop - begin, shares, first, row, limits)
-                    shift(values, members[out], members[back], first, mine)
-                    shift(values, members[back], members[out], first, theirs)
-                    own = excess(mine, end - start, shares, first, row, limits)
-                    if own + excess(theirs, stop - begin, shares, first, row, limits) < before - 1e-12:
+                    before = over + excess(theirs, stop - begin, shares, target)
+                    replace(values, members[out], members[back], first, mine)
+                    replace(values, members[back], members[out], first, theirs)
+                    own = excess(mine, end - start, shares, target)
+                    if own + excess(theirs, stop - begin, shares, target) < before - 1e-12:
                         members[out], members[back] = members[back], members[out]
                         over = own
                         helped = True
                     else:
-                        shift(values, members[back], members[out], first, mine)
+                        replace(values, members[back], members[out], first, mine)
 
 
 @kernel
-def clusters(points, values, starts, ends, least, table, first, row, limits, tries):
+def clusters(points, values, starts, ends, least, target, tries):
     """Cut each segment of records into clusters of ``least`` near records that exceed the limits little.
 
     The record farthest from the mean takes its nearest ones; while the cluster exceeds a limit, the next nearest
@@ -155,8 +168,9 @@ def clusters(points, values, starts, ends, least, table, first, row, limits, tri
     are the last cluster of their segment. Returns the cluster of each record, numbered over all segments.
     """
     labels = np.empty(points.shape[0], np.int64)
-    tally, pulls, nothing = np.zeros(table.shape[0], np.int64), np.zeros(table.shape[0]), np.zeros(table.shape[0])
-    whole, shares = totals(table, first)
+    first, width = target.first, target.table.shape[0]
+    tally, slope, nothing = np.zeros(width, np.int64), np.zeros(width), np.zeros(width)
+    whole, shares = totals(target.table, first)
     cluster = np.empty(least, np.int64)
     number = 0
     for s in range(starts.shape[0]):
@@ -182,27 +196,27 @@ def clusters(points, values, starts, ends, least, table, first, row, limits, tri
             near = alive[np.argsort(distance, kind="mergesort")]
             cluster[:] = near[:least]
             count(values, cluster, 0, least, first, tally)
-            over = excess(tally, least, shares, first, row, limits)
+            over = excess(tally, least, shares, target)
             if over > 0:
-                pull(tally, least, table, whole, first, row, pulls)
+                gradient(tally, least, whole, target, slope)
             for candidate in near[least : least + tries]:
                 if over <= 0:
                     break
                 out, heaviest = 0, -np.inf
                 for p in range(least):
-                    weight = weigh(values, cluster[p], first, pulls, nothing)
+                    weight = gradient_between(values, cluster[p], first, slope, nothing)
                     if weight > heaviest:
                         out, heaviest = p, weight
-                if weigh(values, candidate, first, pulls, nothing) >= heaviest:
+                if gradient_between(values, candidate, first, slope, nothing) >= heaviest:
                     continue
-                shift(values, cluster[out], candidate, first, tally)
-                now = excess(tally, least, shares, first, row, limits)
+                replace(values, cluster[out], candidate, first, tally)
+                now = excess(tally, least, shares, target)
                 if now < over - 1e-12:
                     over = now
                     cluster[out] = candidate
-                    pull(tally, least, table, whole, first, row, pulls)
+                    gradient(tally, least, whole, target, slope)
                 else:
-                    shift(values, candidate, cluster[out], first, tally)
+                    replace(values, candidate, cluster[out], first, tally)
             for record in alive:
                 labels[record] = -1
             for p in range(least):

@@ -1,8 +1,10 @@
-"""One pass over the bytes of a CSV file, to see whether it is a table and, if not, where it breaks.
+r"""One pass over the bytes of a CSV file, to see whether it is a table and, if not, where it breaks.
 
 Readers that mend bad files guess (short rows become nulls, swallowed lines become one cell). In a table about
 people a guess moves a value to somebody else, so the structure is settled here before any reader sees the file.
-The grammar is in :mod:`reveil.core.kernels.plain.csv_scan`.
+
+The grammar is that of RFC 4180 with the line ends ``\n`` and ``\r\n``. It is stricter than most readers on purpose: a
+quote inside an unquoted cell or a lone carriage return is where two programs see two different tables.
 """
 
 from __future__ import annotations
@@ -11,17 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from reveil.core.kernels import kernel
-from reveil.core.kernels.plain.csv_scan import (
-    BARE_CR,
-    BLANK,
-    FINE,
-    NO_HEADER,
-    NUL,
-    RAGGED,
-    STRAY_QUOTE,
-    UNCLOSED,
-    Scan,
-)
+
+# What is wrong with the first bad record.
+FINE = 0
+RAGGED = 1  # a record with more or fewer cells than the header
+BLANK = 2  # an empty line between records of several columns
+UNCLOSED = 3  # a quote that is never closed; the line is the one where it opens
+STRAY_QUOTE = 4  # a quote inside an unquoted cell, or text after a closing quote
+BARE_CR = 5  # a carriage return that is not part of a line end
+NUL = 6  # a byte 0, which text never has
+NO_HEADER = 7  # the first line is empty
+
+Scan = tuple[int, int, int, int, int, int]
 
 _LF, _CR, _QUOTE = 10, 13, 34
 # Where we are in a cell: before its first byte, in plain text, inside quotes, after a quote that may have closed it.

@@ -7,12 +7,51 @@ threads over separate nodes. ``scratch`` is an all-zero buffer of at least the l
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
 # Above this many codes per record, sorting a node's codes is cheaper than counting over their range.
 SPARSE = 8
+
+
+class Records(NamedTuple):
+    """The records, permuted in place."""
+
+    rows: npt.NDArray[np.int32]  # (records, attributes): codes
+    values: npt.NDArray[np.int32]  # (records, sensitive attributes): codes
+    numbers: npt.NDArray[np.int32]  # (records): which record it is
+
+
+class Nodes(NamedTuple):
+    """Nodes with the attribute along which each is to be cut, and the smallest and largest code of it in the node."""
+
+    starts: npt.NDArray[np.int64]  # (nodes)
+    ends: npt.NDArray[np.int64]  # (nodes)
+    attribute: npt.NDArray[np.int64]  # (nodes)
+    lo: npt.NDArray[np.int32]  # (nodes)
+    hi: npt.NDArray[np.int32]  # (nodes)
+
+
+class Boundaries(NamedTuple):
+    """``depth[offset[a] + code]`` is the depth of the taxonomy boundary behind a code of attribute a.
+
+    It is 0 everywhere for attributes without taxonomy; ``lower`` is the next code whose boundary is less deep.
+    """
+
+    depth: npt.NDArray[np.int32]  # (codes of all attributes)
+    lower: npt.NDArray[np.int32]  # (codes of all attributes)
+    offset: npt.NDArray[np.int64]  # (attributes)
+
+
+class Cuts(NamedTuple):
+    """Where nodes are cut: codes up to ``cut`` go left, ``left`` records of them."""
+
+    cut: npt.NDArray[np.int32]  # (nodes)
+    left: npt.NDArray[np.int64]  # (nodes); 0 where there is no cut
 
 
 @kernel
@@ -30,14 +69,15 @@ def spans(rows, starts, ends, lo, hi):
 
 
 @kernel
-def propose(rows, starts, ends, attribute, lo, hi, boundary, lower, offset, least, scratch, cut, left):
-    """Find the best cut of each node along its attribute: codes up to ``cut`` go left, ``left`` of them.
+def propose(rows, nodes, boundaries, least, scratch, out):
+    """Find the best cut of each node along its attribute.
 
-    Cuts that leave fewer than ``least`` records on a side are not considered. Of the others, those at the
-    highest taxonomy boundary win (``boundary[offset[a] + code]`` is the depth of the boundary behind a code, 0
-    everywhere for attributes without taxonomy, ``lower`` the next code whose boundary is less deep), then the most
-    balanced, then the first. No cut: ``left`` is 0.
+    Cuts that leave fewer than ``least`` records on a side are not considered. Of the others, those at the highest
+    taxonomy boundary win, then the most balanced, then the first.
     """
+    starts, ends, attribute, lo, hi = nodes
+    boundary, lower, offset = boundaries
+    cut, left = out
     for p in range(starts.shape[0]):
         start, end, a = starts[p], ends[p], attribute[p]
         size = end - start
@@ -80,8 +120,10 @@ def propose(rows, starts, ends, attribute, lo, hi, boundary, lower, offset, leas
 
 
 @kernel
-def medians(rows, starts, ends, attribute, lo, hi, scratch, cut, left):
+def medians(rows, nodes, scratch, out):
     """Find the relaxed cut: the code in the middle, whose records are split so that the halves are equal."""
+    starts, ends, attribute, lo, hi = nodes
+    cut, left = out
     for p in range(starts.shape[0]):
         start, end, a = starts[p], ends[p], attribute[p]
         size = end - start
@@ -105,8 +147,9 @@ def medians(rows, starts, ends, attribute, lo, hi, scratch, cut, left):
 
 
 @kernel
-def halve(rows, values, index, starts, ends, attribute, cut):
+def halve(records, starts, ends, attribute, cut):
     """Permute each node so that codes up to ``cut`` come first. Two pointers: only misplaced pairs are moved."""
+    rows = records.rows
     for p in range(starts.shape[0]):
         a, pivot = attribute[p], cut[p]
         i, j = starts[p], ends[p] - 1
@@ -117,14 +160,15 @@ def halve(rows, values, index, starts, ends, attribute, cut):
                 j -= 1
             if i >= j:
                 break
-            _swap(rows, values, index, i, j)
+            _swap(records, i, j)
             i += 1
             j -= 1
 
 
 @kernel
-def partition(rows, values, index, starts, ends, attribute, cut):
+def partition(records, starts, ends, attribute, cut):
     """Permute each node so that codes below ``cut`` come first, then the equal ones, then the rest."""
+    rows = records.rows
     for p in range(starts.shape[0]):
         a, pivot = attribute[p], cut[p]
         low, i, high = starts[p], starts[p], ends[p] - 1
@@ -132,18 +176,19 @@ def partition(rows, values, index, starts, ends, attribute, cut):
             code = rows[i, a]
             if code < pivot:
                 if i != low:
-                    _swap(rows, values, index, i, low)
+                    _swap(records, i, low)
                 low += 1
                 i += 1
             elif code > pivot:
-                _swap(rows, values, index, i, high)
+                _swap(records, i, high)
                 high -= 1
             else:
                 i += 1
 
 
 @kernel
-def _swap(rows, values, index, i, j):
+def _swap(records, i, j):
+    rows, values, index = records
     for a in range(rows.shape[1]):
         rows[i, a], rows[j, a] = rows[j, a], rows[i, a]
     for s in range(values.shape[1]):

@@ -1,19 +1,48 @@
 """Merging clusters in rounds: who joins whom, what is left of the neighbourhood, and the tree that comes of it.
 
-Clusters are numbered; ``starts`` and ``targets`` list the neighbours of each, symmetrically. ``lo`` and ``hi`` are
-boxes in normalised positions, one row per cluster.
+Clusters are numbered, and so are the nodes of the tree.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
 
+class Neighbours(NamedTuple):
+    """The neighbours of cluster c are ``targets[starts[c]:starts[c + 1]]``, symmetrically."""
+
+    starts: npt.NDArray[np.int64]  # (clusters + 1)
+    targets: npt.NDArray[np.int32]  # (pairs, in both directions)
+
+
+class Clusters(NamedTuple):
+    """What stands for a node of the tree; boxes are in normalised positions."""
+
+    nodes: npt.NDArray[np.int32]  # (clusters)
+    sizes: npt.NDArray[np.float64]  # (clusters): records
+    volumes: npt.NDArray[np.float64]  # (clusters)
+    lo: npt.NDArray[np.float64]  # (clusters, attributes)
+    hi: npt.NDArray[np.float64]  # (clusters, attributes)
+
+
+class Links(NamedTuple):
+    """The tree: node v has the children ``left[v]`` and ``right[v]``, a leaf has none (-1)."""
+
+    left: npt.NDArray[np.int32]  # (nodes)
+    right: npt.NDArray[np.int32]  # (nodes)
+    parents: npt.NDArray[np.int32]  # (nodes); -1 for the root
+    leaves: npt.NDArray[np.int32]  # (blocks): the leaf of each block, -1 if there is no such block
+
+
 @kernel
-def _growth(sizes, lo, hi, a, b):
+def _growth(clusters, a, b):
     """Return by how much the certainty penalty of all the records of two clusters grows when they become one."""
+    sizes, lo, hi = clusters.sizes, clusters.lo, clusters.hi
     own, other, joint = 0.0, 0.0, 0.0
     for x in range(lo.shape[1]):
         own += hi[a, x] - lo[a, x]
@@ -23,17 +52,18 @@ def _growth(sizes, lo, hi, a, b):
 
 
 @kernel
-def _best(starts, targets, sizes, densities, lo, hi, a, mates, free):
+def _best(neighbours, clusters, densities, a, mates, free):
     """Return the best neighbour of a cluster among those that are still free, or among those that are not; -1: none.
 
     Best is least growth, then closest density, then first number.
     """
+    starts, targets = neighbours
     who, least, gap = -1, 0.0, 0.0
     for e in range(starts[a], starts[a + 1]):
         b = targets[e]
         if (mates[b] < 0) != free:
             continue
-        growth = _growth(sizes, lo, hi, a, b)
+        growth = _growth(clusters, a, b)
         away = max(densities[a], densities[b]) / min(densities[a], densities[b])
         if who < 0 or growth < least or (growth == least and (away < gap or (away == gap and b < who))):
             who, least, gap = b, growth, away
@@ -41,30 +71,31 @@ def _best(starts, targets, sizes, densities, lo, hi, a, mates, free):
 
 
 @kernel
-def match(starts, targets, order, sizes, densities, lo, hi):
+def match(neighbours, clusters, densities, order):
     """Let each cluster, in the given order, take its best neighbour that is still free.
 
     Returns the mate of each, -1 for those left over, and for these the best neighbour, which has a mate.
     """
-    m = sizes.shape[0]
+    m = order.shape[0]
     mates = np.full(m, -1, np.int64)
     anchors = np.full(m, -1, np.int64)
     for i in range(m):
         a = order[i]
         if mates[a] < 0:
-            b = _best(starts, targets, sizes, densities, lo, hi, a, mates, True)
+            b = _best(neighbours, clusters, densities, a, mates, True)
             if b >= 0:
                 mates[a] = b
                 mates[b] = a
     for a in range(m):
         if mates[a] < 0:
-            anchors[a] = _best(starts, targets, sizes, densities, lo, hi, a, mates, False)
+            anchors[a] = _best(neighbours, clusters, densities, a, mates, False)
     return mates, anchors
 
 
 @kernel
-def _absorb(nodes, sizes, volumes, lo, hi, a, b, left, right, made):
+def _absorb(clusters, a, b, left, right, made):
     """Make one node of the clusters a and b, and let a stand for it."""
+    nodes, sizes, volumes, lo, hi = clusters
     left[made] = nodes[a]
     right[made] = nodes[b]
     nodes[a] = made
@@ -76,22 +107,22 @@ def _absorb(nodes, sizes, volumes, lo, hi, a, b, left, right, made):
 
 
 @kernel
-def join(mates, anchors, over, nodes, sizes, volumes, lo, hi, left, right, made):
+def join(mates, anchors, over, clusters, left, right, made):
     """Join each cluster of ``over`` with its anchor, in this order, and then every cluster with its mate.
 
-    The first of two mates stands for the new cluster; all arrays are changed in place there. Returns the new number of
-    every cluster, in the order of those that stand for them, those that stand for them, and the number of nodes.
+    The first of two mates stands for the new cluster, and is changed in place. Returns the new number of every cluster,
+    in the order of those that stand for them, those that stand for them, and the number of nodes.
     """
     m = mates.shape[0]
     for i in range(over.shape[0]):
-        _absorb(nodes, sizes, volumes, lo, hi, anchors[over[i]], over[i], left, right, made)
+        _absorb(clusters, anchors[over[i]], over[i], left, right, made)
         made += 1
     into = np.empty(m, np.int64)
     heads = np.empty(m, np.int64)
     count = 0
     for a in range(m):
         if mates[a] > a:
-            _absorb(nodes, sizes, volumes, lo, hi, a, mates[a], left, right, made)
+            _absorb(clusters, a, mates[a], left, right, made)
             made += 1
             into[a] = count
             into[mates[a]] = count
@@ -104,7 +135,7 @@ def join(mates, anchors, over, nodes, sizes, volumes, lo, hi, left, right, made)
 
 @kernel
 def listed(one, other, count):
-    """Return pairs as lists: where the partners of each start, in both directions, and the partners."""
+    """Return pairs as the neighbours of each, in both directions."""
     starts = np.zeros(count + 1, np.int64)
     for i in range(one.shape[0]):
         starts[one[i] + 1] += 1
@@ -118,12 +149,13 @@ def listed(one, other, count):
         filled[one[i]] += 1
         partners[filled[other[i]]] = one[i]
         filled[other[i]] += 1
-    return starts, partners
+    return Neighbours(starts, partners)
 
 
 @kernel
-def contract(starts, targets, into, count):
+def contract(neighbours, into, count):
     """Return the neighbours of the new clusters: those of their parts, and the next and the one before in number."""
+    starts, targets = neighbours
     m = into.shape[0]
     first = np.zeros(count + 1, np.int64)
     for a in range(m):
@@ -154,7 +186,7 @@ def contract(starts, targets, into, count):
                     found[many] = other
                     many += 1
         begins[c + 1] = many
-    return begins, found[:many].copy()
+    return Neighbours(begins, found[:many].copy())
 
 
 @kernel
@@ -190,11 +222,12 @@ def places(left, right, root):
 
 
 @kernel
-def split(left, right, parents, leaves, old, new, root, made):
+def split(links, old, new, root, made):
     """Let leaf ``leaves[old[i]]`` become a node over itself and a new leaf for block ``new[i]``, one i after another.
 
     Arrays are changed in place and have room for two more nodes per split. Returns the root and the number of nodes.
     """
+    left, right, parents, leaves = links
     for i in range(old.shape[0]):
         leaf = leaves[old[i]]
         inner, fresh = made, made + 1
@@ -215,11 +248,12 @@ def split(left, right, parents, leaves, old, new, root, made):
 
 
 @kernel
-def remove(left, right, parents, leaves, gone, root):
+def remove(links, gone, root):
     """Take the leaves of some blocks out, one after another: the sibling takes the place of their parent.
 
     The last leaf cannot go. Returns the root; what hung above a removed leaf is under it no more.
     """
+    left, right, parents, leaves = links
     for i in range(gone.shape[0]):
         leaf = leaves[gone[i]]
         inner = parents[leaf]

@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
+
+
+class BoxTree(NamedTuple):
+    """A tree over weighted boxes: node n has the boxes ``start[n]:end[n]``, and the children ``child[n]`` and the next.
+
+    It is a leaf where ``child`` is 0. Ends of boxes are those of :func:`hulls`: lower ones, then upper ones; they reach
+    over gaps, and up to the null code where null is admitted.
+    """
+
+    start: npt.NDArray[np.int64]  # (nodes)
+    end: npt.NDArray[np.int64]  # (nodes)
+    child: npt.NDArray[np.int64]  # (nodes)
+    hulls: npt.NDArray[np.int32]  # (nodes, 2 * attributes)
+    boxes: npt.NDArray[np.int32]  # (boxes, 2 * attributes), in the order of the tree
+    weights: npt.NDArray[np.float64]  # (boxes)
+
+
+class CloserLook(NamedTuple):
+    """What the ends of a box do not tell, of the attributes that need it.
+
+    ``hi[j, b]`` is the highest code that is not null, ``null[j, b]`` whether null is admitted, and a cell
+    ``cells[j, b] >= 0`` holds exactly the codes ``members[offsets[cell]:offsets[cell + 1]]``, ascending.
+    """
+
+    attributes: npt.NDArray[np.int64]  # (attributes looked at)
+    hi: npt.NDArray[np.int32]  # (attributes looked at, boxes)
+    null: npt.NDArray[np.bool_]  # (attributes looked at, boxes)
+    cells: npt.NDArray[np.int64]  # (attributes looked at, boxes)
+    offsets: npt.NDArray[np.int64]  # (cells + 1)
+    members: npt.NDArray[np.int32]  # (members of all cells)
 
 
 @kernel
@@ -22,14 +55,10 @@ def hulls(start, end, boxes):
 
 
 @kernel
-def weights_on(points, start, end, child, nodes, boxes, weights, loose, hi, null, cells, indptr, members, out):
-    """Put into ``out[p]`` the sum of the weights of all boxes that hold point p.
-
-    ``nodes`` are the hulls of the nodes of a tree over the boxes, ``boxes`` the ends of the boxes in the order of the
-    tree: over gaps, and up to the null code where null is admitted. Attributes in ``loose`` need a closer look:
-    ``hi[j, b]`` is the highest code that is not null, ``null[j, b]`` whether null is admitted, and a cell
-    ``cells[j, b] >= 0`` holds exactly the codes ``members[indptr[cell]:indptr[cell + 1]]``, ascending.
-    """
+def weights_on(points, tree, closer, out):
+    """Put into ``out[p]`` the sum of the weights of all boxes that hold point p; ``points`` is (points, attributes)."""
+    start, end, child, nodes, boxes, weights = tree
+    loose, hi, null, cells, offsets, members = closer
     width = points.shape[1]
     stack = np.empty(128, np.int64)
     for p in range(points.shape[0]):
@@ -65,7 +94,7 @@ def weights_on(points, start, end, child, nodes, boxes, weights, loose, hi, null
                         # Inside the hull and above the highest value: null, or a value between the two.
                         inside = null[j, b] and code == boxes[b, width + loose[j]]
                     elif cells[j, b] >= 0:
-                        first, last = indptr[cells[j, b]], indptr[cells[j, b] + 1]
+                        first, last = offsets[cells[j, b]], offsets[cells[j, b] + 1]
                         behind = last
                         while first < last:
                             middle = (first + last) // 2

@@ -1,14 +1,40 @@
 """Kernels of the fragmentation search: the best cut of many fragments along each axis, and the cut itself.
 
-A fragment is the rows ``start..end`` of a matrix of places that is permuted in place; ``weights`` says how many records
-each row stands for. All kernels take many fragments at once.
+A fragment is the rows ``start..end`` of a table that is permuted in place. All kernels take many fragments at once.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
+
+
+class Table(NamedTuple):
+    """Rows of places, how many records each stands for, and where it stood at first; permuted in place."""
+
+    rows: npt.NDArray[np.int32]  # (rows, axes)
+    weights: npt.NDArray[np.int64]  # (rows)
+    first_place: npt.NDArray[np.int64]  # (rows)
+
+
+class Axes(NamedTuple):
+    """``nodes[i, :heights[i]]`` are the levels of attribute i, from below the root (``heights`` 0: values in a row)."""
+
+    nodes: npt.NDArray[np.int32]  # (axes, levels, places)
+    heights: npt.NDArray[np.int64]  # (axes)
+    scales: npt.NDArray[np.float64]  # (axes): what a spread is divided by to compare attributes
+
+
+class Survey(NamedTuple):
+    """What fragments are spread now, and for each axis the best cut and what it leaves."""
+
+    now: npt.NDArray[np.int64]  # (fragments, axes)
+    cut: npt.NDArray[np.int32]  # (fragments, axes): the last place of the first part; -1 where there is one place only
+    after: npt.NDArray[np.int64]  # (fragments, axis of the cut, axes): spread in both parts together
 
 
 @kernel
@@ -28,15 +54,15 @@ def spread(weight, total, lo, hi, nodes):
 
 
 @kernel
-def survey(rows, weights, starts, ends, nodes, heights, scales, now, cut, after):
-    """What each fragment is spread (``now``), and for each axis the cut that spreads its own attribute least.
+def survey(table, starts, ends, given, out):
+    """Write what each fragment is spread, and for each axis the cut that spreads its own attribute least.
 
-    Rows up to ``cut`` (by the place on that axis) are one part, the others the other; -1 where there is one place
-    only. ``after[f, j, i]`` is what attribute i is spread in both parts together. ``nodes[i, :heights[i]]`` are the
-    levels of attribute i (``heights`` 0: in a row). Between equal cuts the other attributes decide, each divided by
-    its ``scales``; then the most even cut wins, without which values that are equally far would be cut off one by one;
-    then the first.
+    ``given`` are the axes. Between equal cuts the other attributes decide, each divided by its scale; then the most
+    even cut wins, without which values that are equally far would be cut off one by one; then the first.
     """
+    rows, weights = table.rows, table.weights
+    nodes, heights, scales = given
+    now, cut, after = out
     axes = rows.shape[1]
     for f in range(starts.shape[0]):
         start, end = starts[f], ends[f]
@@ -91,8 +117,12 @@ def survey(rows, weights, starts, ends, nodes, heights, scales, now, cut, after)
 
 
 @kernel
-def divide(rows, weights, index, starts, ends, axis, cut, middle):
-    """Put the rows of each fragment that lie up to its cut first, both parts in the order they had."""
+def divide(table, starts, ends, axis, cut, middle):
+    """Put the rows of each fragment that lie up to its cut first, both parts in the order they had.
+
+    ``axis`` and ``cut`` are (fragments); writes where the second parts begin into ``middle``.
+    """
+    rows, weights, index = table
     for f in range(starts.shape[0]):
         start, end = starts[f], ends[f]
         kept, keep_weight, keep_index = rows[start:end].copy(), weights[start:end].copy(), index[start:end].copy()

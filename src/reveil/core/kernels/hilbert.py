@@ -8,7 +8,7 @@ from reveil.core.kernels import kernel
 
 
 @kernel
-def hilbert(points, bits, out):
+def places(points, bits, out):
     """Write the place of each grid point on the curve. Coordinates have ``bits`` bits; all together at most 64.
 
     Skilling's transform ("Programming the Hilbert curve", 2004): undo the rotations level by level, then the Gray

@@ -9,8 +9,8 @@ from reveil.core.kernels.ranges import compare, holds
 
 
 @kernel
-def any_inside(placed, _order, start, end, child, node_lo, node_hi, lo, hi, out):
-    """Set ``out[b]`` where a point lies inside the box lo[b]..hi[b]; the tree is that of ``ranges.build``."""
+def any_inside(tree, lo, hi, out):
+    """Set ``out[b]`` where a point lies inside the box lo[b]..hi[b]; (boxes, attributes)."""
     stack = np.empty(128, np.int64)
     for b in range(lo.shape[0]):
         found = False
@@ -19,19 +19,19 @@ def any_inside(placed, _order, start, end, child, node_lo, node_hi, lo, hi, out)
         while top > 0 and not found:
             top -= 1
             node = stack[top]
-            apart, within = compare(node_lo[node], node_hi[node], lo[b], hi[b])
+            apart, within = compare(tree.lo[node], tree.hi[node], lo[b], hi[b])
             if apart:
                 continue
             if within:
                 found = True
                 break
-            if child[node] > 0:
-                stack[top] = child[node]
-                stack[top + 1] = child[node] + 1
+            if tree.child[node] > 0:
+                stack[top] = tree.child[node]
+                stack[top + 1] = tree.child[node] + 1
                 top += 2
                 continue
-            for i in range(start[node], end[node]):
-                if holds(lo[b], hi[b], placed[i]):
+            for i in range(tree.start[node], tree.end[node]):
+                if holds(lo[b], hi[b], tree.points[i]):
                     found = True
                     break
         out[b] = found

@@ -1,19 +1,58 @@
 """The nearest free record of a value: pools of records by value along a curve, from which each is taken once.
 
-A pool lists records by (value, place on the curve): those of value v at ``starts[v]:starts[v+1]``. ``after`` and
-``before`` lead to the next free place at or behind, and at or in front of, a place, by union-find: taking a record
-costs almost nothing, however many are gone. Place p is stored at p in ``after`` and at p + 1 in ``before``.
+Records have a place on the curve, ``ranks``, and a value, ``values``, both (all records).
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
 LOOK = 48  # so many holes on either side are tried for a record that does not fit all of them
 PARTNERS = 8  # so many other movers of one value are tried as partners
 REFRESH = 32  # after so many groups the frequencies are sorted anew
+
+
+class Pool(NamedTuple):
+    """Records by (value, place on the curve): those of value v at ``starts[v]:starts[v + 1]``.
+
+    ``after`` and ``before`` lead to the next free place at or behind, and at or in front of, a place, by union-find:
+    taking a record costs almost nothing, however many are gone. Place p is stored at p in ``after`` and at p + 1 in
+    ``before``.
+    """
+
+    records: npt.NDArray[np.int32]  # (records of the pool)
+    starts: npt.NDArray[np.int64]  # (values + 1)
+    after: npt.NDArray[np.int64]  # (records of the pool + 1); changed
+    before: npt.NDArray[np.int64]  # (records of the pool + 1); changed
+    ranks: npt.NDArray[np.int64]  # (all records)
+    points: npt.NDArray[np.float64]  # (all records, attributes)
+
+
+class Movers(NamedTuple):
+    """Records that need another signature: what mover i was told is ``told[told_starts[i]:told_starts[i + 1]]``."""
+
+    records: npt.NDArray[np.int32]  # (movers)
+    told: npt.NDArray[np.int32]  # (values told), ascending for each mover
+    told_starts: npt.NDArray[np.int64]  # (movers + 1)
+
+
+class Holes(NamedTuple):
+    """Places for a record, by (value, place on the curve): those of value v at ``starts[v]:starts[v + 1]``.
+
+    Set s of ``sets`` has the members ``members[offsets[s]:offsets[s + 1]]``.
+    """
+
+    names: npt.NDArray[np.int64]  # (holes): what a hole is called
+    starts: npt.NDArray[np.int64]  # (values + 1)
+    ranks: npt.NDArray[np.int64]  # (holes): where the group lies on the curve
+    sets: npt.NDArray[np.int64]  # (holes): the signature of the group
+    members: npt.NDArray[np.int32]  # (members of all sets), ascending for each set
+    offsets: npt.NDArray[np.int64]  # (sets + 1)
 
 
 @kernel
@@ -25,9 +64,9 @@ def _follow(links, place):
 
 
 @kernel
-def _use(after, before, place):
-    after[place] = place + 1
-    before[place + 1] = place
+def _use(pool, place):
+    pool.after[place] = place + 1
+    pool.before[place + 1] = place
 
 
 @kernel
@@ -39,43 +78,44 @@ def _away(points, one, other):
 
 
 @kernel
-def _nearest(pool, ranks, starts, after, before, value, near, points):
+def _nearest(pool, value, near):
     """Return the place of the free record of a value that is nearest to a record, looking both ways; -1: none."""
-    start, end = starts[value], starts[value + 1]
+    records, ranks, points = pool.records, pool.ranks, pool.points
+    start, end = pool.starts[value], pool.starts[value + 1]
     if start == end:
         return -1
     wanted = ranks[near]
     low, high = start, end
     while low < high:
         middle = (low + high) // 2
-        if ranks[pool[middle]] < wanted:
+        if ranks[records[middle]] < wanted:
             low = middle + 1
         else:
             high = middle
-    right = _follow(after, low)
-    left = _follow(before, low) - 1
+    right = _follow(pool.after, low)
+    left = _follow(pool.before, low) - 1
     has_right, has_left = right < end, left >= start
     if has_right and has_left:
-        return right if _away(points, pool[right], near) < _away(points, pool[left], near) else left
+        return right if _away(points, records[right], near) < _away(points, records[left], near) else left
     return right if has_right else left if has_left else -1
 
 
 @kernel
-def fill(pool, ranks, starts, after, before, quota, values, near, points):
+def fill_holes(pool, quota, wanted, near):
     """Take for each hole the nearest free record of its value, as long as the value's quota lasts; -1: none.
 
-    Hole h wants a record of ``values[h]`` near the record ``near[h]``.
+    Hole h wants a record of the value ``wanted[h]`` near the record ``near[h]``. ``quota`` is (values), and used up.
     """
-    taken = np.full(values.shape[0], -1, np.int32)
-    for h in range(values.shape[0]):
-        value = values[h]
+    taken = np.full(wanted.shape[0], -1, np.int32)
+    for h in range(wanted.shape[0]):
+        value = wanted[h]
         if quota[value] <= 0:
             continue
-        place = _nearest(pool, ranks, starts, after, before, value, near[h], points)
+        place = _nearest(pool, value, near[h])
         if place >= 0:
-            taken[h] = pool[place]
+            taken[h] = pool.records[place]
             quota[value] -= 1
-            _use(after, before, place)
+            _use(pool, place)
     return taken
 
 
@@ -94,24 +134,25 @@ def _meet(one, one_start, one_end, other, other_start, other_end):
 
 
 @kernel
-def fit(movers, told, told_starts, holes, hole_starts, hole_ranks, hole_sets, sets, set_starts, ranks, values):
+def fit_movers(movers, holes, ranks, values):
     """Put movers into holes of their value whose signature shares nothing with what they were told; -1: none.
 
-    Mover i is the record ``movers[i]`` with the values ``told[told_starts[i]:told_starts[i+1]]`` behind it. The holes
-    of value v are ``holes[hole_starts[v]:hole_starts[v+1]]`` along the curve; at most ``LOOK`` to each side are tried.
+    At most ``LOOK`` holes to each side along the curve are tried.
     """
-    found = np.full(movers.shape[0], -1, np.int64)
-    free = np.ones(holes.shape[0], np.bool_)
-    for i in range(movers.shape[0]):
-        value = values[movers[i]]
-        start, end = hole_starts[value], hole_starts[value + 1]
-        place = start + np.searchsorted(hole_ranks[start:end], ranks[movers[i]])
+    records, told, told_starts = movers
+    found = np.full(records.shape[0], -1, np.int64)
+    free = np.ones(holes.names.shape[0], np.bool_)
+    for i in range(records.shape[0]):
+        value = values[records[i]]
+        start, end = holes.starts[value], holes.starts[value + 1]
+        place = start + np.searchsorted(holes.ranks[start:end], ranks[records[i]])
         for away in range(LOOK):
             for h in (place + away, place - away - 1):
                 if found[i] < 0 and start <= h < end and free[h]:
-                    s = hole_sets[h]
-                    if not _meet(told, told_starts[i], told_starts[i + 1], sets, set_starts[s], set_starts[s + 1]):
-                        found[i] = holes[h]
+                    s = holes.sets[h]
+                    first, last = holes.offsets[s], holes.offsets[s + 1]
+                    if not _meet(told, told_starts[i], told_starts[i + 1], holes.members, first, last):
+                        found[i] = holes.names[h]
                         free[h] = False
             if found[i] >= 0:
                 break
@@ -119,16 +160,15 @@ def fit(movers, told, told_starts, holes, hole_starts, hole_ranks, hole_sets, se
 
 
 @kernel
-def gather(
-    movers, told, told_starts, mover_starts, pool, ranks, starts, after, before, left, values, points, domain, m
-):
+def gather_groups(given, mover_starts, pool, left, values, domain, m):
     """Form groups of m different values around movers, with other movers and fresh records as partners.
 
-    Movers are listed by value, those of value v at ``mover_starts[v]:mover_starts[v+1]``; fresh records are in the
+    Movers are ``given`` by value, those of value v at ``mover_starts[v]:mover_starts[v+1]``; fresh records are in the
     pool, ``left[v]`` of them free. A group's signature shares nothing with what any of its movers was told. Frequent
     values are taken first; where no record fits, the place is a counterfeit of a value of ``domain`` that nobody in the
     group was told, in the order given. Returns the records (-1: counterfeit) and the values of the groups.
     """
+    movers, told, told_starts = given
     records = np.full((movers.shape[0], m), -1, np.int32)
     chosen = np.full((movers.shape[0], m), -1, np.int32)
     placed = np.zeros(movers.shape[0], np.bool_)
@@ -189,9 +229,9 @@ def gather(
                 placed[partner] = True
                 waiting[u] -= 1
             elif left[u] > 0:
-                place = _nearest(pool, ranks, starts, after, before, u, movers[i], points)
-                records[groups, size] = pool[place]
-                _use(after, before, place)
+                place = _nearest(pool, u, movers[i])
+                records[groups, size] = pool.records[place]
+                _use(pool, place)
                 left[u] -= 1
             else:
                 continue
@@ -211,7 +251,7 @@ def gather(
 
 
 @kernel
-def draw(pool, ranks, starts, after, before, left, step_values, step_starts, amounts, points):
+def draw_steps(pool, left, step_values, step_starts, amounts):
     """Draw the records of each step: up to ``amounts[j]`` of each of its values, near to each other.
 
     The value with the fewest records left goes first, along the curve; each of its records draws the nearest of
@@ -235,11 +275,11 @@ def draw(pool, ranks, starts, after, before, left, step_values, step_starts, amo
         lead = np.empty(amounts[j], np.int32)
         value = step_values[rarest]
         leaders = min(amounts[j], left[value])
-        place = starts[value]
+        place = pool.starts[value]
         for i in range(leaders):
-            place = _follow(after, place)
-            lead[i] = pool[place]
-            _use(after, before, place)
+            place = _follow(pool.after, place)
+            lead[i] = pool.records[place]
+            _use(pool, place)
         left[value] -= leaders
         for s in range(begin, end):
             value = step_values[s]
@@ -251,11 +291,11 @@ def draw(pool, ranks, starts, after, before, left, step_values, step_starts, amo
                 wanted = min(amounts[j], left[value])
                 for i in range(wanted):
                     # More records than leaders are possible only where the others are counterfeits.
-                    near = lead[i % leaders] if leaders > 0 else pool[starts[value]]
-                    place = _nearest(pool, ranks, starts, after, before, value, near, points)
-                    drawn[size] = pool[place]
+                    near = lead[i % leaders] if leaders > 0 else pool.records[pool.starts[value]]
+                    place = _nearest(pool, value, near)
+                    drawn[size] = pool.records[place]
                     size += 1
-                    _use(after, before, place)
+                    _use(pool, place)
                 left[value] -= wanted
             ends[s + 1] = size
     return drawn[:size], ends

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from reveil.core.kernels import kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Positions(NamedTuple):
+    """Where codes lie: code c of attribute a at ``values[offset[a] + c]``; NaN where it lies nowhere."""
+
+    values: npt.NDArray[np.float64]  # (codes of all attributes)
+    offset: npt.NDArray[np.int64]  # (attributes)
+
+
+class Worth(NamedTuple):
+    """For each group what the leaving of one record is worth, and its place, -1 where none is worth it."""
+
+    gain: npt.NDArray[np.float64]  # (groups)
+    who: npt.NDArray[np.int64]  # (groups)
 
 
 @kernel
-def stretch(rows, starts, ends, positions, offset, least, gain, who):
+def find(rows, starts, ends, at, least, out):
     """Find for each group of more than ``least`` records the one whose leaving is worth most, and what it is worth.
 
+    ``rows`` is (records, attributes), group by group; ``starts`` and ``ends`` are (groups); ``at`` are the positions.
+
     Leaving narrows one attribute for all who stay, and costs a whole cell per attribute instead of the group's width.
-    Only a record that is alone at an end of its group can narrow it. ``who`` is -1 where nobody is worth it.
+    Only a record that is alone at an end of its group can narrow it.
     """
+    positions, offset = at.values, at.offset
+    gain, who = out.gain, out.who
     width = rows.shape[1]
     for g in range(starts.shape[0]):
         gain[g] = 0.0

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
 LEAF = 16
 
 
+class Tree(NamedTuple):
+    """A k-d tree. Node n has the points ``start[n]:end[n]`` of the tree's order, and lies in ``lo[n]..hi[n]``.
+
+    Its children are ``child[n]`` and the next; it is a leaf where that is 0. Node 0 is the root.
+    """
+
+    points: npt.NDArray[np.int32]  # (points, attributes), in the order of the tree
+    order: npt.NDArray[np.int64]  # (points): which point each is
+    start: npt.NDArray[np.int64]  # (nodes)
+    end: npt.NDArray[np.int64]  # (nodes)
+    child: npt.NDArray[np.int64]  # (nodes)
+    lo: npt.NDArray[np.int32]  # (nodes, attributes)
+    hi: npt.NDArray[np.int32]  # (nodes, attributes)
+
+
 @kernel
 def build(points):
-    """Build a balanced tree: the points in its order, their order, and per node its range, first child (0: leaf), box.
-
-    The second child follows the first. A node is cut at the median of its widest attribute.
-    """
+    """Build a balanced tree over points (points, attributes): a node is cut at the median of its widest attribute."""
     n, width = points.shape
     order = np.arange(n)
     room = max(4 * (n // LEAF + 1), 4)
@@ -45,7 +60,7 @@ def build(points):
             used += 2
         node += 1
     # The points of a leaf lie side by side: looking them up one by one is what a search would spend its time on.
-    return points[order], order, start[:used], end[:used], child[:used], lo[:used], hi[:used]
+    return Tree(points[order], order, start[:used], end[:used], child[:used], lo[:used], hi[:used])
 
 
 @kernel
@@ -94,34 +109,37 @@ def holds(lo, hi, point):
 
 
 @kernel
-def search(placed, order, start, end, child, node_lo, node_hi, lo, hi, indptr, out):
-    """List the points of a tree inside each box lo..hi. With an empty ``out`` only count, into ``indptr``."""
+def search(tree, lo, hi, offsets, out):
+    """List the points of a tree inside each box lo..hi, (boxes, attributes): those of box b from ``offsets[b]`` on.
+
+    With an empty ``out`` only count, those of box b into ``offsets[b + 1]``.
+    """
     counting = out.shape[0] == 0
     stack = np.empty(128, np.int64)
     for b in range(lo.shape[0]):
         found = 0
         if not counting:
-            found = indptr[b]
+            found = offsets[b]
         stack[0] = 0
         top = 1
         while top > 0:
             top -= 1
             node = stack[top]
-            apart, within = compare(node_lo[node], node_hi[node], lo[b], hi[b])
+            apart, within = compare(tree.lo[node], tree.hi[node], lo[b], hi[b])
             if apart:
                 continue
-            if not within and child[node] > 0:
-                stack[top] = child[node]
-                stack[top + 1] = child[node] + 1
+            if not within and tree.child[node] > 0:
+                stack[top] = tree.child[node]
+                stack[top + 1] = tree.child[node] + 1
                 top += 2
                 continue
             if within and counting:
-                found += end[node] - start[node]
+                found += tree.end[node] - tree.start[node]
                 continue
-            for i in range(start[node], end[node]):
-                if within or holds(lo[b], hi[b], placed[i]):
+            for i in range(tree.start[node], tree.end[node]):
+                if within or holds(lo[b], hi[b], tree.points[i]):
                     if not counting:
-                        out[found] = order[i]
+                        out[found] = tree.order[i]
                     found += 1
         if counting:
-            indptr[b + 1] = found
+            offsets[b + 1] = found

@@ -9,12 +9,12 @@ from reveil.core.kernels import kernel
 
 @kernel
 def histogram(codes, starts, ends, scratch):
-    """Count the codes in each segment; return indptr, codes (ascending within a segment) and counts.
+    """Count the codes in each segment; return offsets, codes (ascending within a segment) and counts.
 
     ``scratch`` is an all-zero buffer of at least the number of codes there are, returned all zero.
     """
     segments = starts.shape[0]
-    indptr = np.zeros(segments + 1, np.int64)
+    offsets = np.zeros(segments + 1, np.int64)
     room = 0
     for p in range(segments):
         room += min(ends[p] - starts[p], scratch.shape[0])
@@ -33,8 +33,8 @@ def histogram(codes, starts, ends, scratch):
         for j in range(first, filled):
             counts[j] = scratch[seen[j]]
             scratch[seen[j]] = 0
-        indptr[p + 1] = filled
-    return indptr, seen[:filled].copy(), counts[:filled].copy()
+        offsets[p + 1] = filled
+    return offsets, seen[:filled].copy(), counts[:filled].copy()
 
 
 @kernel

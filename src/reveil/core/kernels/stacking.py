@@ -1,18 +1,17 @@
 """Kernels of Stack & Deal: records dealt into groups so that every group gets its share of every value.
 
-The records of a node are the places ``start..end`` of the arrays ``columns`` (one row per quasi attribute),
-``values`` and ``index``, which are permuted in place. A node stands for a number of groups. It is cut in two along one
-attribute, and each side gets some of the groups and of every value what these groups may have, the records nearest
-to the cut changing sides where that is needed. Kernels touch only the places of their node, so that callers may run
-them on threads over separate nodes.
-
-What groups may have: of value v ``least[v]`` or one more, and of the values up to v together ``below[v]`` or one more,
-which for the last value is the size of a group.
+The records of a node are the places ``start..end`` of all records, which are permuted in place. A node stands for a
+number of groups. It is cut in two along one attribute, and each side gets some of the groups and of every value what
+these groups may have, the records nearest to the cut changing sides where that is needed. Kernels touch only the places
+of their node, so that callers may run them on threads over separate nodes.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
@@ -22,9 +21,76 @@ CLOSE = 4  # nodes of so few groups are cut for the narrowest boxes, larger ones
 TRIES = 8  # at most so many attributes are tried at a node, those with the largest spread
 
 
+class Records(NamedTuple):
+    """The records, permuted in place; ``first`` is marked where a group starts."""
+
+    columns: npt.NDArray[np.int32]  # (attributes, records): codes
+    values: npt.NDArray[np.int32]  # (records)
+    numbers: npt.NDArray[np.int32]  # (records): which record it is
+    first: npt.NDArray[np.bool_]  # (records)
+
+
+class Shares(NamedTuple):
+    """What each group may have: of value v ``least[v]`` or one more, of the values up to v ``below[v]`` or one more.
+
+    For the last value ``below`` is the size of a group.
+    """
+
+    least: npt.NDArray[np.int64]  # (values)
+    below: npt.NDArray[np.int64]  # (values)
+
+
+class Attributes(NamedTuple):
+    """The attributes side by side: the codes of attribute a begin at ``offset[a]``."""
+
+    positions: npt.NDArray[np.float64]  # (codes of all attributes)
+    boundary: npt.NDArray[np.int32]  # (codes of all attributes): how deep the taxonomy boundary behind a code is
+    lower: npt.NDArray[np.int32]  # (codes of all attributes): the next code whose boundary is less deep
+    offset: npt.NDArray[np.int64]  # (attributes)
+    taxonomic: npt.NDArray[np.bool_]  # (attributes): whether it has a taxonomy
+    steps: npt.NDArray[np.float64]  # (attributes): what one more value adds to the width of a set; 0: no set
+
+
+class _Range(NamedTuple):
+    """A node along one attribute: its places, and its smallest and largest code."""
+
+    start: int
+    end: int
+    lo: int
+    hi: int
+
+
+class _Sorted(NamedTuple):
+    """The codes and values of a node's records in the order of the codes."""
+
+    codes: npt.NDArray[np.int32]  # (records of the largest node)
+    values: npt.NDArray[np.int32]  # (records of the largest node)
+    tally: npt.NDArray[np.int64]  # (codes + 2); all zero between sorts
+
+
+class _Tally(NamedTuple):
+    """Counting the values of a node, while it is cut."""
+
+    own: npt.NDArray[np.int64]  # (values): how many records the node has; all zero before and after
+    need: npt.NDArray[np.int64]  # (values): how many have to come to the left; negative: to leave it. All zero before
+    seen: npt.NDArray[np.int64]  # (values): those that the node has
+    low: npt.NDArray[np.int64]  # (values), (values): what the left side may have up to each value seen
+    high: npt.NDArray[np.int64]
+
+
+class _Sides(NamedTuple):
+    """The first ``size`` records of a node in the order of the codes, and which of them are on the right side."""
+
+    codes: npt.NDArray[np.int32]
+    size: int
+    right: npt.NDArray[np.bool_]
+
+
 @kernel
-def _sort(codes, values, start, end, lo, hi, count, order, by_code, by_value):
-    """Write the places of a node by code, equal codes by place, and their codes and values. ``count`` stays zero."""
+def _sort(codes, values, node, order, sorted_):
+    """Write the places of a node by code, equal codes by place, and their codes and values."""
+    start, end, lo, hi = node
+    by_code, by_value, count = sorted_
     size = end - start
     if size <= FEW:
         for i in range(size):
@@ -93,13 +159,14 @@ def _bounds(count, left, right, fewest, most):
 
 
 @kernel
-def needs(by_value, size, at, left, right, least, below, own, seen, need, low, high):
+def needs(by_value, size, at, left, right, shares, tally):
     """Find how many records of each value have to come to the left side; negative: to leave it. Return how many values.
 
     ``at`` records lie before the cut, and ``left`` and ``right`` groups go to the sides. Value by value, the left side
-    gets what lies there, or what comes nearest to it and leaves the later values their shares. ``own`` and ``need``
-    are all zero before; whoever calls clears ``need`` of the values ``seen``.
+    gets what lies there, or what comes nearest to it and leaves the later values their shares.
     """
+    least, below = shares
+    own, need, seen, low, high = tally
     m = 0
     for j in range(size):
         v = by_value[j]
@@ -135,11 +202,12 @@ def needs(by_value, size, at, left, right, least, below, own, seen, need, low, h
 
 
 @kernel
-def change_sides(by_value, size, at, m, seen, need, right):
+def change_sides(by_value, size, at, m, tally, right):
     """Let the records nearest to the cut change sides until no need is left; return how many are on the left.
 
     ``right`` says of each record in the order of the codes whether it is on the right side.
     """
+    seen, need = tally.seen, tally.need
     pulled, pushed = 0, 0
     for t in range(m):
         if need[seen[t]] > 0:
@@ -167,12 +235,13 @@ def change_sides(by_value, size, at, m, seen, need, right):
 
 
 @kernel
-def _width(by_code, size, right, side, count, draws, positions, step):
+def _width(sides, side, count, draws, positions, step):
     """Return how wide a cell of ``draws`` records from one side of a cut is to be expected (side 2: from both).
 
     A value with the share p is among s records with the chance 1 - (1 - p)**s; between two neighbouring values, with
     the share F up to the first, lies a part of the range of s records with the chance 1 - F**s - (1 - F)**s.
     """
+    by_code, size, right = sides
     width, below, run, last = 0.0, 0, 0, -1
     for j in range(size + 1):
         if j < size and side != 2 and right[j] != (side == 1):
@@ -192,19 +261,22 @@ def _width(by_code, size, right, side, count, draws, positions, step):
 
 
 @kernel
-def _apart(by_code, size, right, count, draws, positions, step):
+def _apart(sides, count, draws, positions, step):
     """Return how much narrower the cells of an attribute are to be expected after a cut, over all records."""
-    before = size * _width(by_code, size, right, 2, size, draws, positions, step)
-    left = count * _width(by_code, size, right, 0, count, draws, positions, step)
-    return before - left - (size - count) * _width(by_code, size, right, 1, size - count, draws, positions, step)
+    size = sides.size
+    before = size * _width(sides, 2, size, draws, positions, step)
+    left = count * _width(sides, 0, count, draws, positions, step)
+    return before - left - (size - count) * _width(sides, 1, size - count, draws, positions, step)
 
 
 @kernel
-def _narrow(columns, order, size, right, count, positions, offset, steps, mark):
+def _narrow(columns, order, sides, count, attributes, mark):
     """Return how narrow the boxes of the two sides are: minus their widths, each as often as it has records.
 
     ``mark`` has a number for each side and code, none above ``mark[0, -1]``.
     """
+    size, right = sides.size, sides.right
+    positions, offset, steps = attributes.positions, attributes.offset, attributes.steps
     mark[0, -1] += 1
     stamp = mark[0, -1]
     total = 0.0
@@ -230,17 +302,14 @@ def _narrow(columns, order, size, right, count, positions, offset, steps, mark):
 
 
 @kernel
-def deal(columns, values, index, start, end, groups, least, below, about, once, first):
+def deal(records, start, end, groups, shares, attributes, once):
     """Cut a node, once or to the end; return where its right side starts and the groups before it (for ``once``).
-
-    ``first`` is marked where a group starts. ``about`` describes the attributes: positions of all codes, depths of
-    taxonomy boundaries, the next lower ones, where each attribute starts in these, which have a taxonomy, and what a
-    further value adds to the width of a cell that is a set, 0 where cells are none.
 
     At each node the attributes with the largest spread are tried, and the cut is made after which cells of that
     attribute are to be expected the narrowest, near the leaves the one that leaves the narrowest boxes.
     """
-    positions, boundary, lower, offset, taxonomic, steps = about
+    columns, values, numbers, first = records
+    positions, boundary, lower, offset, taxonomic, steps = attributes
     d, room_for = columns.shape[0], end - start
     widest = 0
     for a in range(d):
@@ -250,10 +319,16 @@ def deal(columns, values, index, start, end, groups, least, below, about, once, 
     order, best_order = np.empty(room_for, np.int64), np.empty(room_for, np.int64)
     right, best_right = np.empty(room_for, np.bool_), np.empty(room_for, np.bool_)
     by_code, by_value = np.empty(room_for, np.int32), np.empty(room_for, np.int32)
+    sorted_ = _Sorted(by_code, by_value, count)
     spare = np.empty(room_for, np.int32)
-    domain = least.shape[0]
-    own, need = np.zeros(domain, np.int64), np.zeros(domain, np.int64)
-    seen, low, high = np.empty(domain, np.int64), np.empty(domain, np.int64), np.empty(domain, np.int64)
+    domain = shares.least.shape[0]
+    tally = _Tally(
+        np.zeros(domain, np.int64),
+        np.zeros(domain, np.int64),
+        np.empty(domain, np.int64),
+        np.empty(domain, np.int64),
+        np.empty(domain, np.int64),
+    )
     lo, hi, spread = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d)
     mark = np.zeros((2, positions.shape[0] + 1), np.int64)
     nodes = [(start, end, groups)]
@@ -283,20 +358,21 @@ def deal(columns, values, index, start, end, groups, least, below, about, once, 
             spread[a] = -np.inf
             if lo[a] == hi[a] and best_count > 0:
                 continue  # nothing to cut; where no attribute has anything, any cut will do
-            _sort(columns[a], values, s, e, lo[a], hi[a], count, order, by_code, by_value)
+            _sort(columns[a], values, _Range(s, e, lo[a], hi[a]), order, sorted_)
             at, left = place_cut(by_code, size, g, boundary[offset[a] :], lower[offset[a] :], taxonomic[a])
-            m = needs(by_value, size, at, left, g - left, least, below, own, seen, need, low, high)
-            on_left = change_sides(by_value, size, at, m, seen, need, right)
+            m = needs(by_value, size, at, left, g - left, shares, tally)
+            on_left = change_sides(by_value, size, at, m, tally, right)
+            sides = _Sides(by_code, size, right)
             if g <= CLOSE:
-                score = _narrow(columns, order, size, right, on_left, positions, offset, steps, mark)
+                score = _narrow(columns, order, sides, on_left, attributes, mark)
             else:
-                score = _apart(by_code, size, right, on_left, size / g, positions[offset[a] :], steps[a])
+                score = _apart(sides, on_left, size / g, positions[offset[a] :], steps[a])
             if score > best_score:
                 best_score, best_count, best_groups = score, on_left, left
                 order, best_order = best_order, order
                 right, best_right = best_right, right
         for a in range(d + 2):
-            line = columns[a] if a < d else values if a == d else index
+            line = columns[a] if a < d else values if a == d else numbers
             x, y = 0, best_count
             for j in range(size):
                 if best_right[j]:

@@ -1,19 +1,48 @@
 """Boxes of single rows: how wide they would be with somebody else inside.
 
 A box is, for each attribute, the least and the greatest code, and whether null is in it; lo > hi where nothing else
-is. Attributes are spans (0), sets (1) or taxonomies (2), described side by side in flat arrays.
+is.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
 
+class Boxes(NamedTuple):
+    """The boxes of single rows."""
+
+    lo: npt.NDArray[np.int32]  # (rows, attributes)
+    hi: npt.NDArray[np.int32]  # (rows, attributes)
+    null: npt.NDArray[np.bool_]  # (rows, attributes)
+
+
+class Attributes(NamedTuple):
+    """Attributes are spans (kind 0), sets (1) or taxonomies (2), described side by side in flat arrays.
+
+    The positions of attribute a begin at ``offsets[a]``. Its taxonomy has ``levels[a]`` levels, one line of as many
+    entries as there are codes for each from ``level_offsets[a]`` on: the node over each code, and how wide it is.
+    """
+
+    kinds: npt.NDArray[np.int64]  # (attributes)
+    nulls: npt.NDArray[np.int64]  # (attributes): the code of a missing value, and so the number of codes
+    offsets: npt.NDArray[np.int64]  # (attributes + 1)
+    positions: npt.NDArray[np.float64]  # (codes of all attributes)
+    steps: npt.NDArray[np.float64]  # (attributes, 2): what one more member of a set costs, and null beside values
+    level_offsets: npt.NDArray[np.int64]  # (attributes)
+    levels: npt.NDArray[np.int64]  # (attributes)
+    nodes: npt.NDArray[np.int32]  # (codes of all levels)
+    widths: npt.NDArray[np.float64]  # (codes of all levels)
+
+
 @kernel
 def boxes(points, nulls):
-    """Return the boxes of single points."""
+    """Return the boxes of single points, (points, attributes)."""
     lo, hi = points.copy(), points.copy()
     null = np.zeros(points.shape, np.bool_)
     for i in range(points.shape[0]):
@@ -21,12 +50,13 @@ def boxes(points, nulls):
             if points[i, a] == nulls[a]:
                 null[i, a] = True
                 hi[i, a] = -1
-    return lo, hi, null
+    return Boxes(lo, hi, null)
 
 
 @kernel
-def widen(points, partner, nulls, lo, hi, null):
-    """Widen each box to cover its partner."""
+def widen(points, partner, nulls, own):
+    """Widen each box of ``own`` to cover its partner, a point."""
+    lo, hi, null = own.lo, own.hi, own.null
     for i in range(points.shape[0]):
         for a in range(points.shape[1]):
             code = points[partner[i], a]
@@ -38,30 +68,14 @@ def widen(points, partner, nulls, lo, hi, null):
 
 
 @kernel
-def costs(
-    points,
-    lo,
-    hi,
-    null,
-    members,
-    filled,
-    rows,
-    persons,
-    kinds,
-    nulls,
-    offsets,
-    positions,
-    steps,
-    level_offsets,
-    levels,
-    nodes,
-    widths,
-):
-    """Return how wide each row's box is once it covers each person, over all attributes together.
+def costs(points, own, members, filled, rows, persons, attributes):
+    """Return how wide each row's box is once it covers each person, over all attributes together: (rows, persons).
 
-    ``members[row, :filled]`` are the records inside so far. Widths are those of the loss metric: 0 for one value, 1
-    for all of them, and a step for null beside values.
+    ``own`` are the boxes, and ``members[row, :filled]`` the records inside so far. Widths are those of the loss metric:
+    0 for one value, 1 for all of them, and a step for null beside values.
     """
+    lo, hi, null = own.lo, own.hi, own.null
+    kinds, nulls, offsets, positions, steps, level_offsets, levels, nodes, widths = attributes
     out = np.zeros((rows.shape[0], persons.shape[0]))
     seen = np.empty(members.shape[1], np.int32)
     for a in range(kinds.shape[0]):
@@ -114,35 +128,17 @@ def costs(
 
 
 @kernel
-def widths_of(points, members, kinds, nulls, offsets, positions, steps, level_offsets, levels, nodes, widths):
+def widths_of(points, members, attributes):
     """Return how wide the box of each row is, over all attributes; ``members`` are the records inside, row by row."""
     n = members.shape[0]
     out = np.zeros(n)
-    lo, hi, null = boxes(points[members[:, 0]], nulls)
+    own = boxes(points[members[:, 0]], attributes.nulls)
     for m in range(1, members.shape[1]):
-        widen(points, members[:, m], nulls, lo, hi, null)
+        widen(points, members[:, m], attributes.nulls, own)
     row, last = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for i in range(n):
         row[0] = i
         last[0] = members[i, 0]
-        full = costs(
-            points,
-            lo,
-            hi,
-            null,
-            members,
-            members.shape[1],
-            row,
-            last,
-            kinds,
-            nulls,
-            offsets,
-            positions,
-            steps,
-            level_offsets,
-            levels,
-            nodes,
-            widths,
-        )
+        full = costs(points, own, members, members.shape[1], row, last, attributes)
         out[i] = full[0, 0]
     return out

@@ -7,63 +7,86 @@ are, no more of a group than it has room, and obeys what is known of each life a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 from reveil.core.kernels.chains import go_together
 
 
+class Options(NamedTuple):
+    """The slots of component c are ``slots[components[c]:components[c + 1]]``, in the order of lives.
+
+    Slot s has the options ``first[s]:first[s + 1]``. ``rank`` numbers the different values of a slot from 0.
+    """
+
+    components: npt.NDArray[np.int64]  # (components + 1)
+    slots: npt.NDArray[np.int64]  # (slots of the components)
+    first: npt.NDArray[np.int64]  # (all slots + 1)
+    group: npt.NDArray[np.int64]  # (options)
+    value: npt.NDArray[np.int32]  # (options)
+    row: npt.NDArray[np.int64]  # (options): the rows of the group with the value
+    rank: npt.NDArray[np.int64]  # (options)
+
+
+class Lives(NamedTuple):
+    """What is known of the slots of one person, and of the sets of values of the groups.
+
+    ``before`` and ``changed`` are as in :func:`reveil.core.kernels.chains.chain`. ``everywhere``: any two sets of a
+    person are equal or share nothing; otherwise those of a slot and the one before it are equal where ``kept``.
+    """
+
+    before: npt.NDArray[np.int64]  # (all slots)
+    changed: npt.NDArray[np.int8]  # (all slots)
+    everywhere: bool
+    kept: npt.NDArray[np.bool_]  # (all slots)
+    sets: npt.NDArray[np.uint64]  # (groups, words): the values of each group as bits
+
+
+class Free(NamedTuple):
+    """What nobody has taken yet; used up and given back on the way, and in the end as it was."""
+
+    rows: npt.NDArray[np.int64]  # (rows of groups and values): how many
+    room: npt.NDArray[np.int64]  # (groups): how many records
+
+
 @kernel
-def _fits(i, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen):
+def _fits(i, o, options, lives, free, chosen):
     """Return whether slot i may take option o after what was chosen before."""
-    if left[row[o]] == 0 or room[group[o]] == 0:
+    group, value, before = options.group, options.value, lives.before
+    if free.rows[options.row[o]] == 0 or free.room[group[o]] == 0:
         return False
     j = before[i]
     if j >= 0 and chosen[j] >= 0:
-        if changed[i] == 0 and value[chosen[j]] != value[o]:
+        if lives.changed[i] == 0 and value[chosen[j]] != value[o]:
             return False
-        if changed[i] == 1 and value[chosen[j]] == value[o]:
+        if lives.changed[i] == 1 and value[chosen[j]] == value[o]:
             return False
     while j >= 0:
-        bound = chosen[j] >= 0 and (everywhere or (kept[i] and j == before[i]))
-        if bound and not go_together(sets, group[o], group[chosen[j]], everywhere):
+        bound = chosen[j] >= 0 and (lives.everywhere or (lives.kept[i] and j == before[i]))
+        if bound and not go_together(lives.sets, group[o], group[chosen[j]], lives.everywhere):
             return False
         j = before[j]
     return True
 
 
 @kernel
-def count(
-    indptr,
-    slots,
-    options,
-    group,
-    value,
-    row,
-    rank,
-    before,
-    changed,
-    everywhere,
-    kept,
-    sets,
-    left,
-    room,
-    once,
-    steps,
-    tally,
-):
+def count(given, lives, free, once, steps, tally):
     """Count the worlds of each component, and in ``tally`` those that take each option; -1 where it is given up.
 
-    ``slots[indptr[c]:indptr[c + 1]]`` are the slots of component c, and ``options[s]:options[s + 1]`` the options of
-    slot s, of which ``rank`` numbers the different values from 0. ``once``: worlds with the same values are one,
-    however many memberships allow it, and ``tally`` has them at the first option with the value. More than ``steps``
-    steps, and a component is given up.
+    ``given`` are the options, and ``tally`` is (options). ``once``: worlds with the same values are one, however many
+    memberships allow it, and ``tally`` has them at the first option with the value. More than ``steps`` steps, and a
+    component is given up.
     """
+    components, slots, options, rank = given.components, given.slots, given.first, given.rank
+    group, row, left, room = given.group, given.row, free.rows, free.room
     chosen = np.full(options.shape[0] - 1, -1, np.int64)
-    worlds = np.zeros(indptr.shape[0] - 1, np.int64)
+    worlds = np.zeros(components.shape[0] - 1, np.int64)
     keys = np.empty(steps + 1 if once else 1, np.int64)
-    for c in range(indptr.shape[0] - 1):
-        first, many = indptr[c], indptr[c + 1] - indptr[c]
+    for c in range(components.shape[0] - 1):
+        first, many = components[c], components[c + 1] - components[c]
         room_for_keys = 1.0
         for d in range(many):
             top = 0
@@ -102,9 +125,7 @@ def count(
                 room[group[chosen[s]]] += 1
                 chosen[s] = -1
             o = pointer[depth]
-            while o < options[s + 1] and not _fits(
-                s, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen
-            ):
+            while o < options[s + 1] and not _fits(s, o, given, lives, free, chosen):
                 o += 1
             if o == options[s + 1]:
                 depth -= 1
@@ -151,38 +172,26 @@ def count(
 
 
 @kernel
-def draw(
-    indptr,
-    slots,
-    options,
-    group,
-    value,
-    row,
-    before,
-    changed,
-    everywhere,
-    kept,
-    sets,
-    left,
-    room,
-    dice,
-    tally,
-):
+def draw(given, lives, free, dice, tally):
     """Draw worlds of each component, one for each line of ``dice``: every slot takes any option that fits.
+
+    ``given`` are the options, ``tally`` is (options), and ``dice`` (lines, slots of the largest component).
 
     A world that was likelier to be drawn weighs less: its weight is the product of how many options there were. In
     ``tally`` is the weight of the worlds that take each option. Returns the sums of the weights and of their squares,
     in units of the largest weight there can be. A line that runs into a dead end weighs nothing.
     """
+    components, slots, options = given.components, given.slots, given.first
+    group, row, before, left, room = given.group, given.row, lives.before, free.rows, free.room
     chosen = np.full(options.shape[0] - 1, -1, np.int64)
-    total = np.zeros(indptr.shape[0] - 1)
-    squares = np.zeros(indptr.shape[0] - 1)
+    total = np.zeros(components.shape[0] - 1)
+    squares = np.zeros(components.shape[0] - 1)
     most = 1
     for s in range(options.shape[0] - 1):
         most = max(most, options[s + 1] - options[s])
     good = np.empty(most, np.int64)  # the options of a slot that fit
-    for c in range(indptr.shape[0] - 1):
-        first, many = indptr[c], indptr[c + 1] - indptr[c]
+    for c in range(components.shape[0] - 1):
+        first, many = components[c], components[c + 1] - components[c]
         for line in range(dice.shape[0]):
             weight, reached = 1.0, 0
             for d in range(many):
@@ -192,9 +201,7 @@ def draw(
                     # Most options that do not fit have no row or no room left, and whoever is new has no life to obey.
                     if left[row[o]] == 0 or room[group[o]] == 0:
                         continue
-                    if before[s] < 0 or _fits(
-                        s, o, group, value, row, before, changed, everywhere, kept, sets, left, room, chosen
-                    ):
+                    if before[s] < 0 or _fits(s, o, given, lives, free, chosen):
                         good[fitting] = o
                         fitting += 1
                 if fitting == 0:

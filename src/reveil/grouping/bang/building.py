@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of, spans
 from reveil.core.kernels import bang_build
 from reveil.grouping.bang.regions import Regions
 from reveil.models.statistics import GroupStats, Histogram
@@ -36,7 +37,6 @@ from reveil.models.statistics import GroupStats, Histogram
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.grouping.bang.keys import KeyArray
     from reveil.models.base import Model
     from reveil.models.encoding import SensitiveAttribute
@@ -65,7 +65,7 @@ class Blocks:
     @cached_property
     def offsets(self) -> IntArray:
         """Where each block's records begin and end in ``records``."""
-        return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+        return offsets_of(self.counts)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,8 @@ def divide(keys: KeyArray, own: CodeArray, starts: IntArray, ends: IntArray, cap
     first[:blocks], last[:blocks] = starts, ends
     origin, source, level = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
     own = own.copy()
-    total = bang_build.divide(keys, own, first, last, blocks, 2 * capacity, capacity, origin, source, level)
+    given, splits = bang_build.Blocks(own, first, last), bang_build.Splits(origin, source, level)
+    total = bang_build.divide(keys, given, blocks, 2 * capacity, capacity, splits)
     new = slice(blocks, total)
     return Divided(own, first[:total], last[:total], origin[new], source[new], level[new])
 
@@ -173,9 +174,9 @@ class _Judged:
         # On the way the records become fewer with each candidate, and between the least on this and on that side.
         room = int(np.clip(ends - starts - 2 * self.least + 1, 0, 64 * self.keys.shape[1]).sum())
         offsets = np.empty(len(blocks) + 1, np.int64)
-        first, last = np.empty(room, np.int64), np.empty(room, np.int64)
-        level = np.empty(room, np.int32)
-        bang_build.paths(self.keys, self.own, starts, ends, self.least, offsets, first, last, level)
+        parts = bang_build.Parts(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32))
+        bang_build.paths(self.keys, bang_build.Blocks(self.own, starts, ends), self.least, offsets, parts)
+        first, last, level = parts
         whole = self._histograms(starts, ends)
         chosen = np.full(len(blocks), -1, np.int64)
         turn = offsets[:-1].copy()
@@ -221,9 +222,9 @@ class _Judged:
     def _histograms(self, starts: IntArray, ends: IntArray) -> dict[str, Histogram]:
         """Count the values of records that lie together."""
         sizes = ends - starts
-        before = np.cumsum(sizes) - sizes
-        records = self.own[np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))]
+        offsets = offsets_of(sizes)
+        records = self.own[spans(starts, sizes)]
         return {
-            a.name: Histogram.of_segments(codes[records], before, before + sizes, a.domain)
+            a.name: Histogram.of_segments(codes[records], offsets[:-1], offsets[1:], a.domain)
             for a, codes in zip(self.sensitive, self.values, strict=True)
         }

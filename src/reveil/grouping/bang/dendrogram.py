@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of, spans
 from reveil.core.errors import InfeasibleError
 from reveil.core.kernels import dendrogram as kernel
 from reveil.models.statistics import GroupStats, Histogram
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.base import Model
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,24 +72,29 @@ class Dendrogram:
         """
         m = len(sizes)
         left, right = np.full(2 * m - 1, -1, np.int32), np.full(2 * m - 1, -1, np.int32)
-        nodes = np.arange(m, dtype=np.int32)
-        sizes, lo, hi = sizes.astype(np.float64), lo.copy(), hi.copy()
-        volumes = np.maximum(volumes, _LEAST_VOLUME)
-        starts, targets = kernel.contract(*kernel.listed(*pairs, m), np.arange(m), m)
+        own = kernel.Clusters(
+            np.arange(m, dtype=np.int32),
+            sizes.astype(np.float64),
+            np.maximum(volumes, _LEAST_VOLUME),
+            lo.copy(),
+            hi.copy(),
+        )
+        neighbours = kernel.contract(kernel.listed(*pairs, m), np.arange(m), m)
         made = m
-        while len(nodes) > 1:
-            densities = np.maximum(sizes, 0.5) / volumes  # a block that lost all its records is not infinitely far
+        while len(own.nodes) > 1:
+            densities = np.maximum(own.sizes, 0.5) / own.volumes  # a block without records is not infinitely far
             falling = np.argsort(-densities, kind="stable")
-            mates, anchors = kernel.match(starts, targets, falling, sizes, densities, lo, hi)
+            mates, anchors = kernel.match(neighbours, own, densities, falling)
             over = np.flatnonzero(mates < 0)
-            over = over[np.argsort(sizes[over], kind="stable")]  # the smallest deepest: it is the first to be too small
-            into, heads, made = kernel.join(mates, anchors, over, nodes, sizes, volumes, lo, hi, left, right, made)
-            starts, targets = kernel.contract(starts, targets, into, len(heads))
-            nodes, sizes, volumes, lo, hi = nodes[heads], sizes[heads], volumes[heads], lo[heads], hi[heads]
+            # The smallest deepest: it is the first to be too small.
+            over = over[np.argsort(own.sizes[over], kind="stable")]
+            into, heads, made = kernel.join(mates, anchors, over, own, left, right, made)
+            neighbours = kernel.contract(neighbours, into, len(heads))
+            own = kernel.Clusters(*(array[heads] for array in own))
         parents = np.full(2 * m - 1, -1, np.int32)
         inner = np.arange(m, 2 * m - 1, dtype=np.int32)
         parents[left[inner]], parents[right[inner]] = inner, inner
-        return cls(left, right, parents, np.arange(m, dtype=np.int32), int(nodes[0]))
+        return cls(left, right, parents, np.arange(m, dtype=np.int32), int(own.nodes[0]))
 
     @cached_property
     def _places(self) -> tuple[CodeArray, CodeArray, CodeArray]:
@@ -137,8 +142,9 @@ class Dendrogram:
         chosen = chosen[judge.sizes(starts[chosen], ends[chosen]) > 0]
         chosen = chosen[np.argsort(starts[chosen], kind="stable")]
         labels = np.full(len(self.leaves), -1, np.int32)
-        first, last = starts[chosen].astype(np.int64), ends[chosen].astype(np.int64)
-        labels[order[all_of(first, last)]] = np.repeat(np.arange(len(chosen), dtype=np.int32), last - first)
+        first = starts[chosen].astype(np.int64)
+        many = ends[chosen] - first
+        labels[order[spans(first, many)]] = np.repeat(np.arange(len(chosen), dtype=np.int32), many)
         labels[blocks.sizes == 0] = -1
         return labels
 
@@ -150,7 +156,7 @@ class Dendrogram:
         left, right, parents = (np.append(own, np.full(2 * len(old), -1, np.int32)) for own in self._links)
         room = max(int(new.max()) + 1 - len(self.leaves), 0)
         leaves = np.append(self.leaves, np.full(room, -1, np.int32))
-        root, _ = kernel.split(left, right, parents, leaves, old, new, self.root, made)
+        root, _ = kernel.split(kernel.Links(left, right, parents, leaves), old, new, self.root, made)
         return Dendrogram(left, right, parents, leaves, root)
 
     def without(self, gone: CodeArray) -> Dendrogram:
@@ -158,7 +164,7 @@ class Dendrogram:
         if not len(gone):
             return self
         left, right, parents, leaves = (own.copy() for own in (*self._links, self.leaves))
-        root = kernel.remove(left, right, parents, leaves, gone, self.root)
+        root = kernel.remove(kernel.Links(left, right, parents, leaves), gone, self.root)
         return Dendrogram(left, right, parents, leaves, root)._tidied()
 
     def numbered(self, numbers: CodeArray) -> Dendrogram:
@@ -190,7 +196,7 @@ class _Judge:
         self.model, self.table = model, blocks.table
         read = blocks.histograms if model.tags.reads_values else {}
         self.values = {name: _in_order(own, order) for name, own in read.items()}
-        self.until = np.concatenate([[0], np.cumsum(blocks.sizes[order])]).astype(np.int64)
+        self.until = offsets_of(blocks.sizes[order])
 
     def sizes(self, starts: CodeArray, ends: CodeArray) -> IntArray:
         """Return the number of records in each range."""
@@ -208,9 +214,10 @@ class _Judge:
 
 def _over(histogram: Histogram, starts: CodeArray, ends: CodeArray) -> Histogram:
     """Return the counts of ranges of groups."""
-    first, last = histogram.indptr[starts], histogram.indptr[ends]
-    entries = all_of(first, last)
-    groups = np.repeat(np.arange(len(starts)), last - first)
+    first = histogram.values.offsets[starts]
+    many = histogram.values.offsets[ends] - first
+    entries = spans(first, many)
+    groups = np.repeat(np.arange(len(starts)), many)
     return Histogram.of_counts(
         groups, histogram.codes[entries], histogram.counts[entries], len(starts), histogram.domain
     )
@@ -218,14 +225,5 @@ def _over(histogram: Histogram, starts: CodeArray, ends: CodeArray) -> Histogram
 
 def _in_order(histogram: Histogram, order: CodeArray) -> Histogram:
     """Return the groups in another order."""
-    first, last = histogram.indptr[order], histogram.indptr[order.astype(np.int64) + 1]
-    entries = all_of(first, last)
-    indptr = np.concatenate([[0], np.cumsum(last - first)]).astype(np.int64)
-    return Histogram(indptr, histogram.codes[entries], histogram.counts[entries], histogram.domain)
-
-
-def all_of(starts: IntArray, ends: IntArray) -> IntArray:
-    """Return all the numbers of all the ranges, one after another."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    _, entries = histogram.values.places(order.astype(np.int64))
+    return Histogram(histogram.values.take(order.astype(np.int64)), histogram.counts[entries], histogram.domain)

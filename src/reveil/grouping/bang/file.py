@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.kernels import bang, bang_file
 from reveil.grouping.bang.building import build, divide
 from reveil.grouping.bang.keys import KeyArray, sort_keys
@@ -27,8 +28,6 @@ from reveil.grouping.bang.regions import Regions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from reveil.core.arrays import CodeArray, IntArray
 
 
 class Change(NamedTuple):
@@ -118,7 +117,7 @@ class BangFile:
     def records(self) -> tuple[CodeArray, IntArray]:
         """Return the ids of all records, block by block in the order of the regions, and where each block begins."""
         _, ids = self._gathered(self._numbers[: self._m], ordered=True)
-        return ids, np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+        return ids, offsets_of(self.counts)
 
     def insert(self, keys: KeyArray, ids: npt.NDArray[np.integer]) -> None:
         """Put records into the blocks they fall into, and split those that become too large."""
@@ -140,7 +139,7 @@ class BangFile:
             raise ValueError("a record is not in the file")
         losing = self._distinct(self._block_of[named])
         self._block_of[named] = -1
-        bang_file.drop(self._store, self._held, self._block_of, self._start, self._count, losing)
+        bang_file.drop(self._blocks, losing)
         if (self._count[losing] < self.capacity).any():
             self._dissolve()
 
@@ -187,22 +186,15 @@ class BangFile:
         flags[blocks] = True
         return np.flatnonzero(flags).astype(np.int32)
 
+    @property
+    def _blocks(self) -> bang_file.Store:
+        """The blocks as the kernels take them."""
+        return bang_file.Store(self._store, self._held, self._start, self._count, self._room, self._block_of)
+
     def _put(self, keys: KeyArray, ids: CodeArray, blocks: CodeArray) -> None:
         done = 0
         while True:
-            done, self._tail = bang_file.put(
-                self._store,
-                self._held,
-                self._block_of,
-                self._start,
-                self._count,
-                self._room,
-                self._tail,
-                keys,
-                ids,
-                blocks,
-                done,
-            )
+            done, self._tail = bang_file.put(self._blocks, self._tail, keys, ids, blocks, done)
             if done == len(keys):
                 return
             self._make_room(2 * int(self._room[blocks[done]]) + 1)
@@ -213,16 +205,14 @@ class BangFile:
         roomy = int(np.maximum(self._count[live], 2 * self.capacity).sum())
         spare = rows + roomy // 4 + 1024
         store, held = np.empty((roomy + spare, self._store.shape[1]), np.uint64), np.empty(roomy + spare, np.int32)
-        self._tail = bang_file.move(
-            self._store, self._held, self._start, self._count, self._room, live, 2 * self.capacity, store, held
-        )
+        self._tail = bang_file.move(self._blocks, live, 2 * self.capacity, store, held)
         self._store, self._held = store, held
 
     def _gathered(self, blocks: CodeArray, *, ordered: bool) -> tuple[KeyArray, CodeArray]:
         """Return the keys and ids of the records of some blocks, one block after the other."""
         total = int(self._count[blocks].sum())
         keys, ids = np.empty((total, self._words.shape[1]), np.uint64), np.empty(total, np.int32)
-        bang_file.gather(self._store, self._held, self._start, self._count, blocks, ordered, keys, ids)
+        bang_file.gather(self._blocks, blocks, ordered, keys, ids)
         return keys, ids
 
     def _split(self, blocks: CodeArray) -> None:
@@ -231,8 +221,8 @@ class BangFile:
         if not len(large):
             return
         keys, ids = self._gathered(large, ordered=True)
-        ends = np.cumsum(self._count[large])
-        divided = divide(keys, np.arange(len(keys), dtype=np.int32), ends - self._count[large], ends, self.capacity)
+        offsets = offsets_of(self._count[large])
+        divided = divide(keys, np.arange(len(keys), dtype=np.int32), offsets[:-1], offsets[1:], self.capacity)
         fresh = len(divided.levels)
         if not fresh:
             return
@@ -242,23 +232,8 @@ class BangFile:
         wanted = int(np.maximum(sizes, 2 * self.capacity).sum())
         if self._tail + wanted > len(self._store):
             self._make_room(wanted)
-        self._tail = bang_file.settle(
-            self._store,
-            self._held,
-            self._block_of,
-            self._start,
-            self._count,
-            self._room,
-            self._tail,
-            2 * self.capacity,
-            numbers,
-            len(large),
-            keys,
-            ids,
-            divided.own,
-            divided.starts,
-            divided.ends,
-        )
+        written = bang_file.Divided(numbers, keys, ids, divided.own, divided.starts, divided.ends)
+        self._tail = bang_file.settle(self._blocks, self._tail, 2 * self.capacity, written, len(large))
         self._enter(divided.prefixes(keys), divided.levels, numbers[len(large) :])
         self._log.append(Change(True, numbers[divided.origin], numbers[len(large) :]))
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of, spans
 from reveil.grouping.bang.building import build
-from reveil.grouping.bang.dendrogram import Dendrogram, all_of
+from reveil.grouping.bang.dendrogram import Dendrogram
 from reveil.grouping.bang.keys import interleaved, sort_keys
 from reveil.grouping.bang.neighbours import candidates
 from reveil.grouping.bang.nesting import published_regions
@@ -18,7 +19,6 @@ from reveil.models.statistics import Boxes, GroupRegions, GroupStats, Histogram,
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reveil.core.arrays import CodeArray, IntArray
     from reveil.grouping.bang.regions import Regions
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
@@ -85,11 +85,11 @@ class Filed:
     def partition(self, labels: CodeArray) -> Partition:
         """Return blocks put together into groups as a partition of the records; -1 only for blocks without records."""
         blocks = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
-        first, last = self.offsets[blocks], self.offsets[blocks + 1]
+        many = self.offsets[blocks + 1] - self.offsets[blocks]
         sizes = np.zeros(int(labels.max(initial=-1)) + 1, np.int64)
-        np.add.at(sizes, labels[blocks], last - first)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return Partition(self.records[all_of(first, last)], offsets, self.codes.n)
+        np.add.at(sizes, labels[blocks], many)
+        offsets = offsets_of(sizes)
+        return Partition(self.records[spans(self.offsets[blocks], many)], offsets, self.codes.n)
 
     def nested(self, model: Model) -> Partition:
         """Cut the tree of nested regions: every group is a published region without the published ones inside it."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.kernels import bang, bang_sort
 from reveil.core.threads import each
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.core.arrays import CodeArray, IntArray
 
 KeyArray = npt.NDArray[np.uint64]
 
@@ -56,7 +56,7 @@ def _tables(bits: tuple[int, ...]) -> tuple[IntArray, IntArray, KeyArray]:
     """Return how many digits each coordinate has, where their tables begin and which bits of a key each digit sets."""
     dimension = dimension_of_bit(bits)
     digits = np.array([max(1, -(-b // _DIGIT)) for b in bits], np.int64)
-    offsets = np.concatenate([[0], np.cumsum(digits << _DIGIT)])
+    offsets = offsets_of(digits << _DIGIT)
     tables = np.zeros((int(offsets[-1]), words_of(bits)), np.uint64)
     values = np.arange(1 << _DIGIT, dtype=np.uint64)
     for a, own in enumerate(bits):

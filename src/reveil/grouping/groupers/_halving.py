@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, IntArray, Ragged
 from reveil.grouping.hilbert import along_curve
 from reveil.models.statistics import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reveil.core.arrays import BoolArray, IntArray
     from reveil.models.encoding import Codes
 
 FloatArray = npt.NDArray[np.float64]
@@ -45,44 +45,39 @@ class Ground:
             ranks[a, np.lexsort((self.place, points))] = np.arange(self.n)
         return ranks
 
-    def spread(self, order: IntArray, offsets: IntArray) -> FloatArray:
+    def spread(self, nodes: Ragged[np.int64]) -> FloatArray:
         """Return how far the records of each node are spread in each attribute: (attributes, nodes)."""
-        sizes = np.diff(offsets)
+        sizes = nodes.lengths
         out = np.empty((len(self.points), len(sizes)))
         for a, points in enumerate(self.points):
-            own = points[order]
-            mean = np.add.reduceat(own, offsets[:-1]) / sizes
-            out[a] = np.add.reduceat(np.abs(own - np.repeat(mean, sizes)), offsets[:-1]) / sizes
+            own = points[nodes.items]
+            mean = nodes.reduce(np.add, own) / sizes
+            out[a] = nodes.reduce(np.add, np.abs(own - np.repeat(mean, sizes))) / sizes
         return out
 
 
-def halved(
-    ground: Ground,
-    strata: IntArray,
-    order: IntArray,
-    offsets: IntArray,
-    axis: IntArray,
-) -> tuple[IntArray, IntArray]:
-    """Halve every node along its axis; return the records, halves side by side, and where the right halves begin.
+def halved(ground: Ground, strata: IntArray, nodes: Ragged[np.int64], axis: IntArray) -> Ragged[np.int64]:
+    """Halve every node along its axis, (nodes); return the halves, left and right ones in turn.
 
-    ``order`` has the records node by node, each node's by stratum, and so has the result, half by half.
+    A node lists its records by stratum, and so does each half.
     """
-    sizes = np.diff(offsets)
-    node = np.repeat(np.arange(len(sizes)), sizes)
+    order, node = nodes.items, nodes.owners()
     own = strata[order]
     new = np.ones(len(order), np.bool_)
     new[1:] = (own[1:] != own[:-1]) | (node[1:] != node[:-1])
     begins = np.flatnonzero(new)
     lengths = np.diff(np.append(begins, len(order)))
     of = node[begins]
-    before = begins - offsets[of]
+    before = begins - nodes.offsets[of]
     quota = (before + lengths + 1) // 2 - (before + 1) // 2
     run = np.repeat(np.arange(len(begins)), lengths)
     sorted_runs = np.argsort(run * ground.n + ground.ranks[axis[node], order])
     order = order[sorted_runs]
     right = np.arange(len(order)) - begins[run] >= quota[run]
-    order = order[np.argsort(node * 2 + right, kind="stable")]
-    return order, offsets[:-1] + np.add.reduceat(quota, np.searchsorted(of, np.arange(len(sizes))))
+    left = Ragged.of_sorted_owners(of, len(nodes), quota).reduce(np.add, quota)
+    return Ragged.of_lengths(
+        np.stack([left, nodes.lengths - left], axis=1).ravel(), order[np.argsort(node * 2 + right, kind="stable")]
+    )
 
 
 def halve_while(ground: Ground, strata: IntArray, valid: Callable[[Partition], BoolArray], least: int) -> Partition:
@@ -90,55 +85,36 @@ def halve_while(ground: Ground, strata: IntArray, valid: Callable[[Partition], B
 
     Attributes are tried in the order of how far the node's records are spread in them.
     """
-    done: list[tuple[IntArray, IntArray]] = []
-    order, offsets = np.lexsort((ground.place, strata)), np.array([0, ground.n], np.int64)
-    while len(offsets) > 1:
-        made, stays = _level(ground, strata, order, offsets, valid, least)
-        order, offsets = _joined(made)
+    none = Ragged.of_lengths([], np.zeros(0, np.int64))
+    done = [none]
+    nodes = Ragged.of_lengths([ground.n], np.lexsort((ground.place, strata)))
+    while len(nodes):
+        made, stays = _level(ground, strata, nodes, valid, least)
+        nodes = Ragged.concatenate([none, *made])
         done += stays
-    order, offsets = _joined(done)
-    return Partition(order.astype(np.int32), offsets, ground.n)
+    groups = Ragged.concatenate(done)
+    return Partition(groups.items.astype(np.int32), groups.offsets, ground.n)
 
 
 def _level(
-    ground: Ground,
-    strata: IntArray,
-    order: IntArray,
-    offsets: IntArray,
-    valid: Callable[[Partition], BoolArray],
-    least: int,
-) -> tuple[list[tuple[IntArray, IntArray]], list[tuple[IntArray, IntArray]]]:
+    ground: Ground, strata: IntArray, nodes: Ragged[np.int64], valid: Callable[[Partition], BoolArray], least: int
+) -> tuple[list[Ragged[np.int64]], list[Ragged[np.int64]]]:
     """Try to halve each node once; return the halves made and the nodes that stay."""
-    small = np.diff(offsets) < 2 * least
-    made: list[tuple[IntArray, IntArray]] = []
-    stays = [taken(order, offsets, small)]
-    order, offsets = taken(order, offsets, ~small)
-    if len(offsets) == 1:
+    small = nodes.lengths < 2 * least
+    made: list[Ragged[np.int64]] = []
+    stays = [nodes.take(np.flatnonzero(small))]
+    nodes = nodes.take(np.flatnonzero(~small))
+    if not len(nodes):
         return made, stays
-    preference = np.argsort(-ground.spread(order, offsets), axis=0, kind="stable")
+    preference = np.argsort(-ground.spread(nodes), axis=0, kind="stable")
     for turn in range(len(preference)):
-        tried, middle = halved(ground, strata, order, offsets, preference[turn])
-        halves = np.append(np.stack([offsets[:-1], middle], axis=1).ravel(), offsets[-1])
-        both = valid(Partition(tried.astype(np.int32), halves, ground.n)).reshape(-1, 2)
+        halves = halved(ground, strata, nodes, preference[turn])
+        both = valid(Partition(halves.items.astype(np.int32), halves.offsets, ground.n)).reshape(-1, 2)
         good: BoolArray = both[:, 0] & both[:, 1]
-        made.append(taken(tried, halves, np.repeat(good, 2)))
-        order, offsets = taken(order, offsets, ~good)
+        made.append(halves.take(np.flatnonzero(np.repeat(good, 2))))
+        nodes = nodes.take(np.flatnonzero(~good))
         preference = preference[:, ~good]
-        if len(offsets) == 1:
+        if not len(nodes):
             break
-    stays.append((order, offsets))
+    stays.append(nodes)
     return made, stays
-
-
-def _joined(parts: list[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
-    """Put nodes from several places side by side."""
-    sizes = np.concatenate([np.zeros(0, np.int64), *(np.diff(offsets) for _, offsets in parts)])
-    order = np.concatenate([np.zeros(0, np.int64), *(order for order, _ in parts)])
-    return order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def taken(order: IntArray, offsets: IntArray, chosen: BoolArray) -> tuple[IntArray, IntArray]:
-    """Keep only the chosen nodes."""
-    sizes = np.diff(offsets)
-    kept = order[np.repeat(chosen, sizes)]
-    return kept, np.concatenate([[0], np.cumsum(sizes[chosen])]).astype(np.int64)

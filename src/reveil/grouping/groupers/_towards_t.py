@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
-from reveil.core.kernels import closeness_swaps as closer
+from reveil.core.kernels import closeness_swaps
 from reveil.grouping.fragments import Fragmentation, Scale, fragment
-from reveil.grouping.groupers._halving import taken
 from reveil.grouping.groupers.base import Grouper, part_by_part
 from reveil.grouping.groupers.stack_deal import proportional
 from reveil.models.base import exact_number
@@ -24,7 +23,6 @@ from reveil.models.t_closeness import TCloseness
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.grouping.groupers._halving import Ground
     from reveil.models.base import Model
     from reveil.models.encoding import Codes, SensitiveAttribute
@@ -98,19 +96,19 @@ class Task:
         values = np.array([max(len(axis.scale.present), 1) for axis in self.axes], np.int64)
         return (self.places.astype(np.int64) * bins // values).astype(np.int32)
 
-    def _flat(self, share: float = 1.0) -> tuple[IntArray, IntArray, BoolArray, npt.NDArray[np.float64]]:
+    def _target(self, share: float = 1.0) -> closeness_swaps.Target:
         """The axes side by side, as the kernels want them, with so large a share of each limit.
 
         A tree counts as equal distances, which are no shorter.
         """
-        first = np.concatenate([[0], np.cumsum([_bins(axis) for axis in self.axes])]).astype(np.int64)
+        first = offsets_of([_bins(axis) for axis in self.axes])
         table = np.zeros(int(first[-1]), np.int64)
         for axis, start in zip(self.axes, first[:-1], strict=True):
             present = axis.scale.present
             np.add.at(table, start + np.arange(len(present)) * _bins(axis) // len(present), present)
         row = np.array([len(axis.scale.nodes) == 0 for axis in self.axes], np.bool_)
         limits = np.array([share * float(axis.limit) for axis in self.axes])
-        return table, first, row, limits
+        return closeness_swaps.Target(table, first, row, limits)
 
     def fragments(self, loose: int = 1) -> Fragmentation:
         """Fragment the values until the bounds are within so many times the limits; one fragment without limits."""
@@ -130,10 +128,10 @@ class Task:
 
     def _valid_again(self, partition: Partition, before: Partition, verdict: BoolArray) -> BoolArray:
         """Judge after swaps: only groups that have other members than before, whose verdict was this one."""
-        swapped = np.logical_or.reduceat(partition.order != before.order, partition.offsets[:-1])
-        order, offsets = taken(partition.order.astype(np.int64), partition.offsets, swapped)
+        swapped = partition.members.reduce(np.logical_or, partition.order != before.order)
+        changed = partition.members.take(np.flatnonzero(swapped))
         again = verdict.copy()
-        again[swapped] = self.valid(Partition(order.astype(np.int32), offsets, partition.n))
+        again[swapped] = self.valid(Partition(changed.items, changed.offsets, partition.n))
         return again
 
     def whole(self) -> Partition:
@@ -153,7 +151,7 @@ class Task:
                 break
             for some in (failing[:: len(failing) // _SAMPLE], failing) if len(failing) >= 2 * _SAMPLE else (failing,):
                 members = partition.order.copy()
-                closer.repair(self.coarse, members, partition.offsets, some, *self._flat(), _REACH, _ROUNDS)
+                closeness_swaps.repair(self.coarse, members, partition.offsets, some, self._target(), _REACH, _ROUNDS)
                 before, partition = partition, Partition(members, partition.offsets, partition.n)
                 valid = self._valid_again(partition, before, valid)
                 if 2 * np.count_nonzero(valid[some]) < len(some):
@@ -168,27 +166,29 @@ class Task:
         They are sought inside parts of the table with near records and the table's values, as far as these can be had
         together, so that no work grows with the square of the table. Nobody has judged the clusters yet.
         """
-        n, flat = self.codes.n, self._flat(share)
+        n, target = self.codes.n, self._target(share)
         parts = max(n // max(_PART, 4 * size), 1)
         dealt = proportional(self.codes, self.fragments().labels, parts)
         order, starts, ends = dealt.order.astype(np.int64), dealt.offsets[:-1], dealt.offsets[1:]
         points = np.ascontiguousarray(ground.points.T[order])
         labels = np.empty(n, np.int64)
-        labels[order] = closer.clusters(points, self.coarse[order], starts, ends, size, *flat, _TRIES + 4 * size)
+        labels[order] = closeness_swaps.clusters(
+            points, self.coarse[order], starts, ends, size, target, _TRIES + 4 * size
+        )
         return along(labels, ground)
 
     def smallest_size(self) -> int:
         """Return the size from which on values picked at even steps are within every t; at least the model's least."""
-        table, first, row, limits = self._flat()
-        shares = closer.totals(table, first)[1]
+        target = self._target()
+        shares = closeness_swaps.totals(target.table, target.first)[1]
         ranked = [np.sort(self.coarse[:, a]) for a in range(len(self.axes))]
 
         def reached(size: int) -> bool:
             at = (2 * np.arange(size) + 1) * self.codes.n // (2 * size)
-            tally = np.zeros(len(table), np.int64)
+            tally = np.zeros(len(target.table), np.int64)
             for a, places in enumerate(ranked):
-                np.add.at(tally, first[a] + places[at], 1)
-            return bool(closer.excess(tally, size, shares, first, row, limits) <= 0)
+                np.add.at(tally, target.first[a] + places[at], 1)
+            return bool(closeness_swaps.excess(tally, size, shares, target) <= 0)
 
         low = high = min(max(self.model.minimum_size, 1), self.codes.n)
         while high < self.codes.n and not reached(high):
@@ -308,4 +308,4 @@ def along(labels: IntArray, ground: Ground) -> Partition:
     rank = np.empty(len(sizes), np.int64)
     rank[place] = np.arange(len(sizes))
     order = np.argsort(rank[labels], kind="stable").astype(np.int32)
-    return Partition(order, np.concatenate([[0], np.cumsum(sizes[place])]).astype(np.int64), len(labels))
+    return Partition(order, offsets_of(sizes[place]), len(labels))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from reveil.core.arrays import offsets_of
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import deal
 from reveil.grouping.groupers.base import Grouper
@@ -87,7 +88,7 @@ class Anatomy(Grouper):
         )
         grouped = np.argsort(labels, kind="stable")[int((labels < 0).sum()) :]
         sizes = np.bincount(labels[grouped], minlength=n_groups)
-        return Partition(order[grouped], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), codes.n)
+        return Partition(order[grouped], offsets_of(sizes), codes.n)
 
 
 def _values_per_group(model: Model) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from reveil.core import registry
+from reveil.core.arrays import CodeArray, offsets_of
 from reveil.core.errors import ConfigError, InfeasibleError
 from reveil.models.statistics import GroupStats, Histogram, Partition
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reveil.core.arrays import CodeArray
     from reveil.grouping.sampling import Sampling
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
@@ -141,7 +141,7 @@ def part_by_part(start: Partition, group: Callable[[CodeArray], Partition]) -> P
         inner = group(own)
         orders.append(own[inner.order])
         sizes.append(inner.sizes)
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    offsets = offsets_of(np.concatenate(sizes))
     return Partition(np.concatenate(orders), offsets, start.n)
 
 

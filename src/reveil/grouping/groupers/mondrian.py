@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import cuts
 from reveil.grouping.groupers.base import Grouper
@@ -20,7 +21,6 @@ from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.base import Model
 
 FloatArray = npt.NDArray[np.float64]
@@ -137,9 +137,11 @@ class _Forest:
         own = codes.references() if self.values.shape[1] else {}
         self.table: Mapping[str, Reference] = {**own, **table} if table is not None else own
         self.positions = [attribute.positions for attribute in codes.quasi]
-        self.offset = np.cumsum([0, *(len(p) for p in self.positions)][:-1], dtype=np.int64)
-        self.boundary = np.concatenate([attribute.boundaries for attribute in codes.quasi])
-        self.lower = np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi])
+        self.boundaries = cuts.Boundaries(
+            np.concatenate([attribute.boundaries for attribute in codes.quasi]),
+            np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi]),
+            offsets_of([len(p) for p in self.positions])[:-1],
+        )
         self.taxonomic = np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi])
         self.widest = max([len(p) for p in self.positions] + [a.domain for a in codes.sensitive])
 
@@ -243,23 +245,13 @@ class _Grower:
         def run(which: BoolArray, kernel: Callable[..., None], *more: object) -> None:
             if which.any():
                 c, n = cut[which], left[which]
-                kernel(
-                    forest.rows,
-                    starts[which],
-                    ends[which],
-                    attribute[which],
-                    lo[which],
-                    hi[which],
-                    *more,
-                    self.scratch,
-                    c,
-                    n,
-                )
+                nodes = cuts.Nodes(starts[which], ends[which], attribute[which], lo[which], hi[which])
+                kernel(forest.rows, nodes, *more, self.scratch, cuts.Cuts(c, n))
                 cut[which], left[which] = c, n
 
         spread = lo < hi
         strict = spread & (forest.taxonomic[attribute] if forest.plan.cut == "relaxed" else True)
-        run(strict, cuts.propose, forest.boundary, forest.lower, forest.offset, self.least)
+        run(strict, cuts.propose, forest.boundaries, self.least)
         run(spread & ~strict, cuts.medians)
         return cut, left
 
@@ -276,7 +268,7 @@ class _Grower:
     def _split(self, starts: IntArray, ends: IntArray, attribute: IntArray, cut: CodeArray) -> None:
         forest = self.forest
         split = cuts.halve if forest.plan.cut == "strict" else cuts.partition
-        split(forest.rows, forest.values, forest.index, starts, ends, attribute, cut)
+        split(cuts.Records(forest.rows, forest.values, forest.index), starts, ends, attribute, cut)
 
     def _valid(self, starts: IntArray, middles: IntArray, ends: IntArray) -> BoolArray:
         sizes = np.concatenate([middles - starts, ends - middles])

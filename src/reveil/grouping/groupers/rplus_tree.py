@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of, spans
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import tiles
 from reveil.grouping.groupers.base import Grouper
@@ -17,7 +18,6 @@ from reveil.models.statistics import Boxes, GroupStats, Histogram, Partition, Re
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.base import Model
     from reveil.models.encoding import Attribute, Codes
 
@@ -184,9 +184,8 @@ class _Leaves:
         if not len(bad):
             return np.zeros((0, 2), np.int64)
         own = many[page[bad]]
-        begin = np.cumsum(own) - own
-        one = np.repeat(bad, own)
-        other = np.arange(int(own.sum())) - np.repeat(begin - first[page[bad]], own)
+        begin = offsets_of(own)[:-1]
+        one, other = np.repeat(bad, own), spans(first[page[bad]], own)
         cost = np.where(one == other, np.inf, self._costs(one, other))
         best = np.lexsort((cost, np.repeat(np.arange(len(bad)), own)))[begin]
         pairs, cost = np.stack([one[best], other[best]], axis=1), cost[best]
@@ -228,6 +227,4 @@ def _united(order: CodeArray, offsets: IntArray, into: IntArray, n: int) -> Part
     """Put the records of merged leaves beside each other."""
     of_record = np.repeat(into, np.diff(offsets))
     sizes = np.bincount(of_record)
-    return Partition(
-        order[np.argsort(of_record, kind="stable")], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), n
-    )
+    return Partition(order[np.argsort(of_record, kind="stable")], offsets_of(sizes), n)

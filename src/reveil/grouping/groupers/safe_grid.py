@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from reveil.core import registry
+from reveil.core.arrays import offsets_of
 from reveil.core.errors import ConfigError
 from reveil.grouping.grid import checked_scales, grid_column, groups_of, level_of
 from reveil.grouping.groupers.base import Grouper
@@ -161,7 +162,7 @@ class SafeGrid(Grouper):
         kept = sizes >= model.minimum_size
         order = records[np.argsort(labels, kind="stable")]
         order = order[np.repeat(kept, sizes)]
-        return Partition(order, np.concatenate([[0], np.cumsum(sizes[kept])]).astype(np.int64), codes.n)
+        return Partition(order, offsets_of(sizes[kept]), codes.n)
 
     def refine(
         self,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
-from reveil.core.kernels import hilbert as curve
-from reveil.core.kernels import stacking
+from reveil.core.kernels import hilbert, stacking
 from reveil.grouping.groupers.base import Grouper, part_by_part
 from reveil.grouping.groupers.mondrian import _next_lower
 from reveil.models.base import exact_number
@@ -22,7 +22,6 @@ from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.base import Model
     from reveil.tables.schema import Schema
 
@@ -162,7 +161,7 @@ class StackDeal(Grouper):
         # Group g gets the cards g, g + e, g + 2e ...
         players = np.argsort(np.arange(codes.n) % groups, kind="stable")
         sizes = codes.n // groups + (np.arange(groups) < codes.n % groups)
-        return Partition(order[players], _offsets(sizes), codes.n)
+        return Partition(order[players], offsets_of(sizes), codes.n)
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ class _Stack:
         steps = np.array([max(a.domain - 1, 1) for a in codes.sensitive[:_KEY_BITS]])
         points = (distinct[:, :_KEY_BITS] / steps * (2**bits - 1)).astype(np.uint64)
         keys = np.empty(len(points), np.uint64)
-        curve.hilbert(points, bits, keys)
+        hilbert.places(points, bits, keys)
         return cls(number.astype(np.int32), np.bincount(number).astype(np.int64), ordered=True).by(keys)
 
     def by(self, keys: npt.NDArray[np.generic]) -> _Stack:
@@ -231,23 +230,25 @@ class _Table:
 
     def __init__(self, codes: Codes, stack: _Stack, groups: int) -> None:
         self.codes, self.groups, stack = codes, groups, stack.for_groups(groups)
-        self.columns: CodeArray = np.empty((len(codes.quasi), codes.n), np.int32)
+        columns: CodeArray = np.empty((len(codes.quasi), codes.n), np.int32)
         for a, attribute in enumerate(codes.quasi):
-            self.columns[a] = attribute.codes
-        self.values: CodeArray = stack.values.astype(np.int32)
-        self.index: CodeArray = np.arange(codes.n, dtype=np.int32)
-        self.least: IntArray = stack.counts // groups
-        self.below: IntArray = np.cumsum(stack.counts) // groups
+            columns[a] = attribute.codes
+        self.records = stacking.Records(
+            columns,
+            stack.values.astype(np.int32),
+            np.arange(codes.n, dtype=np.int32),
+            np.zeros(codes.n, np.bool_),
+        )
+        self.shares = stacking.Shares(stack.counts // groups, np.cumsum(stack.counts) // groups)
         positions = [attribute.positions for attribute in codes.quasi]
-        self.about = (
+        self.attributes = stacking.Attributes(
             np.concatenate(positions),
             np.concatenate([attribute.boundaries for attribute in codes.quasi]),
             np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi]),
-            np.cumsum([0, *(len(p) for p in positions)][:-1], dtype=np.int64),
+            offsets_of([len(p) for p in positions])[:-1],
             np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi]),
             np.array([(attribute.kind is Kind.SET) / max(attribute.null_code - 1, 1) for attribute in codes.quasi]),
         )
-        self.first: BoolArray = np.zeros(codes.n, np.bool_)
 
     def partition(self) -> Partition:
         """Cut to the end and return the groups.
@@ -260,24 +261,12 @@ class _Table:
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 running |= {pool.submit(self._node, *side) for task in done for side in task.result()}
-        offsets = np.append(np.flatnonzero(self.first), self.codes.n).astype(np.int64)
-        return Partition(self.index, offsets, self.codes.n, self.columns.T)
+        offsets = np.append(np.flatnonzero(self.records.first), self.codes.n).astype(np.int64)
+        return Partition(self.records.numbers, offsets, self.codes.n, self.records.columns.T)
 
     def _node(self, start: int, end: int, groups: int) -> tuple[tuple[int, int, int], ...]:
         once = groups > 1 and end - start > _SUBTREE
-        middle, left = stacking.deal(
-            self.columns,
-            self.values,
-            self.index,
-            start,
-            end,
-            groups,
-            self.least,
-            self.below,
-            self.about,
-            once,
-            self.first,
-        )
+        middle, left = stacking.deal(self.records, start, end, groups, self.shares, self.attributes, once)
         return ((start, middle, left), (middle, end, groups - left)) if once else ()
 
 
@@ -306,7 +295,3 @@ def _nothing_to_deal() -> ConfigError:
         "stack-deal deals sensitive values, and no column is sensitive",
         hint="Declare the column that nobody should learn as sensitive, or use the method 'mondrian'.",
     )
-
-
-def _offsets(sizes: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

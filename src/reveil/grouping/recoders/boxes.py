@@ -6,21 +6,17 @@ lowest node over the group, other categories the set of values that occur. Null 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, ranks_in_rows
 from reveil.grouping.recoders.base import Recoded, Recoder
 from reveil.models.encoding import Attribute, Codes, Kind
 from reveil.models.statistics import Boxes, Histogram, Partition
 from reveil.releases.release import classes_of, places_in
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form, label_cells
-
-if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray
 
 FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.ORDERED: Form.SET, Kind.SET: Form.SET, Kind.TAXONOMY: Form.LABEL}
 
@@ -32,7 +28,7 @@ class BoxRecoder(Recoder):
         """Build the cells of every group, once per distinct cell."""
         rows = codes.columns(partition.order) if partition.rows is None else partition.rows
         cells, class_of_group, classes = boxed(codes, rows, partition.offsets)
-        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], classes, None)
+        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], classes)
 
 
 def boxed(
@@ -80,8 +76,7 @@ def _span_cells(attribute: Attribute, lo: CodeArray, hi: CodeArray, null: BoolAr
     # All codes from the lowest to the highest, and the one of null behind them where it is there.
     lowest, many = np.where(alone, 0, low).astype(np.int64), np.where(alone, 0, high - low + 1).astype(np.int64)
     sizes = many + null[first]
-    starts = np.cumsum(sizes) - sizes
-    inside = np.arange(int(sizes.sum())) - np.repeat(starts, sizes)
+    inside = ranks_in_rows(sizes)
     flat = np.where(inside < np.repeat(many, sizes), np.repeat(lowest, sizes) + inside, attribute.null_code)
     return _lists(attribute, flat, sizes, index.astype(np.int32))
 

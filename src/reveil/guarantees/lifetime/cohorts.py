@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.core.kernels import budgets as kernels
+from reveil.core.arrays import BoolArray, CodeArray, offsets_of_sorted
+from reveil.core.kernels import budgets
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.guarantees.lifetime.grouping import Rule
     from reveil.guarantees.lifetime.survival import Pairs
 
@@ -116,10 +116,10 @@ def broken_groups(
     names, begin, sizes = np.unique(groups[order], return_index=True, return_counts=True)
     spending = ~np.isin(pairs.value, permanent) & (needs > 0)
     record, value, need = pairs.record[spending], pairs.value[spending], needs[spending]
-    starts = np.searchsorted(record, np.arange(len(groups) + 1)).astype(np.int64)
+    starts = offsets_of_sorted(record, len(groups))
     bounded = np.where(np.isin(values, harmless), -1, values).astype(np.int32)
     domain = int(max(bounded.max(initial=0), value.max(initial=0))) + 1
     most = rule.most(int(sizes.max(initial=0)))
-    good = kernels.allowed(order, begin, begin + sizes, bounded, starts, value, need, most, domain)
+    good = budgets.allowed(order, begin, begin + sizes, budgets.Items(bounded, starts, value, need, domain), most)
     broken: CodeArray = names[~good].astype(np.int32)
     return broken

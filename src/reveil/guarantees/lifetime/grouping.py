@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of_sorted
 from reveil.core.errors import InfeasibleError
-from reveil.core.kernels import budgets as kernels
+from reveil.core.kernels import budgets
 from reveil.guarantees.lifetime.strategies import Geometric
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from reveil.core.arrays import CodeArray, IntArray
     from reveil.guarantees.lifetime.strategies import Strategy
     from reveil.guarantees.lifetime.survival import Pairs
 
@@ -103,9 +103,9 @@ def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
         labels, groups = line.grow(most, demand.hold(size, most), size, own_needs)
         todo = np.flatnonzero(labels < 0)
         if 0 < len(todo) <= size + total // _FEW:
-            kernels.place(*line.arrays, labels, groups, todo, most, line.domain, REACH)
+            budgets.place(line.items, line.points, labels, groups, todo, most, REACH)
         if (labels >= 0).all():
-            kernels.split(*line.arrays, labels, groups, most, least, line.domain)
+            budgets.split(line.items, line.points, labels, groups, most, least)
             return line.named(labels)
         size += max(1, size // 4) if size < _LARGE * least else size
     if line.all_allowed(rule):
@@ -175,12 +175,8 @@ class _Line:
     """The items in the order of the curve, as the kernels want them."""
 
     order: IntArray
-    values: CodeArray
-    starts: IntArray
-    pair_values: CodeArray
-    pair_needs: FloatArray
+    items: budgets.Items
     points: FloatArray
-    domain: int
 
     @classmethod
     def of(cls, crowd: Crowd) -> _Line:
@@ -191,29 +187,34 @@ class _Line:
         item = place[crowd.pair_item[useful]]
         by_item = np.argsort(item, kind="stable")
         values, pair_values = crowd.values[order], crowd.pair_value[useful][by_item]
-        return cls(
-            order,
+        items = budgets.Items(
             values,
-            np.searchsorted(item[by_item], np.arange(len(order) + 1)).astype(np.int64),
+            offsets_of_sorted(item[by_item], len(order)),
             pair_values,
             crowd.pair_need[useful][by_item],
-            np.ascontiguousarray(crowd.points[order]),
             int(max(values.max(initial=0), pair_values.max(initial=0))) + 1,
         )
+        return cls(order, items, np.ascontiguousarray(crowd.points[order]))
 
     @property
-    def arrays(self) -> tuple[CodeArray, IntArray, CodeArray, FloatArray, FloatArray]:
-        return self.values, self.starts, self.pair_values, self.pair_needs, self.points
+    def values(self) -> CodeArray:
+        """What is bounded of each item."""
+        return self.items.values
+
+    @property
+    def domain(self) -> int:
+        """How many values there are."""
+        return self.items.domain
 
     def owner(self) -> IntArray:
         """Return the item of each pair."""
-        return np.repeat(np.arange(len(self.values)), np.diff(self.starts))
+        return np.repeat(np.arange(len(self.values)), np.diff(self.items.starts))
 
     def own_needs(self) -> FloatArray:
         """Return what each item needs for the value that it has."""
         owner, found = self.owner(), np.zeros(len(self.values))
-        own = self.pair_values == self.values[owner]
-        found[owner[own]] = self.pair_needs[own]
+        own = self.items.pair_values == self.values[owner]
+        found[owner[own]] = self.items.pair_needs[own]
         return found
 
     def grow(self, most: IntArray, hold: IntArray, size: int, own_needs: FloatArray) -> tuple[CodeArray, int]:
@@ -223,7 +224,7 @@ class _Line:
         seeds = np.concatenate([hard, np.arange(len(self.values))])
         finite = own_needs[np.isfinite(own_needs)]
         limit = min(max(4 * size, int(finite.max(initial=0)) + size), len(most) - 1, len(self.values))
-        labels, groups = kernels.grow(*self.arrays, seeds, most, hold, size, limit, self.domain, NEAR)
+        labels, groups = budgets.grow(self.items, self.points, seeds, budgets.Sizes(most, hold, size, limit), NEAR)
         return labels, groups
 
     def all_allowed(self, rule: Rule) -> bool:
@@ -233,7 +234,7 @@ class _Line:
         if counts.max() > rule.strategy.most(np.array([total]), rule.l)[0]:
             return False
         with np.errstate(invalid="ignore"):
-            return not (counts[self.pair_values] * self.pair_needs > total).any()
+            return not (counts[self.items.pair_values] * self.items.pair_needs > total).any()
 
     def named(self, labels: CodeArray) -> CodeArray:
         """Return the labels in the order of the items, numbered without gaps."""

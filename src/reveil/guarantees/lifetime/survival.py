@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
+
 if TYPE_CHECKING:
     import polars as pl
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -54,10 +55,6 @@ class Pairs:
         """Keep some of the pairs."""
         return Pairs(self.record[chosen], self.value[chosen], self.survival[chosen], self.links[chosen])
 
-    def indptr(self, records: int) -> IntArray:
-        """Return where the pairs of each record begin."""
-        return np.searchsorted(self.record, np.arange(records + 1)).astype(np.int64)
-
 
 def linked(groups: CodeArray, values: CodeArray, extra: IntArray | None = None) -> Pairs:
     """Return what a release alone tells: every member of a group is linked with every bounded value in it.
@@ -70,8 +67,7 @@ def linked(groups: CodeArray, values: CodeArray, extra: IntArray | None = None) 
     own, told = groups[record].astype(np.int64), values[record]
     n_groups = int(own.max(initial=-1)) + 1
     sizes = np.bincount(own, minlength=n_groups)
-    members = record[np.argsort(own, kind="stable")]
-    starts = np.cumsum(sizes) - sizes
+    members = Ragged.grouped(own, n_groups, record)
     # How often each value is in each group.
     room = int(told.max(initial=-1)) + 1
     if not room:
@@ -82,9 +78,7 @@ def linked(groups: CodeArray, values: CodeArray, extra: IntArray | None = None) 
     survival = 1 - counts / rows[group]
     # Every member with every value of the group.
     many = sizes[group]
-    ends = np.cumsum(many)
-    seat = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - many, many)
-    who = members[np.repeat(starts[group], many) + seat].astype(np.int32)
+    who = members.take(group).items.astype(np.int32)
     what = np.repeat(value, many)
     order = np.argsort(who.astype(np.int64) * room + what, kind="stable")
     return Pairs(who[order], what[order], np.repeat(survival, many)[order], np.ones(len(order), np.int64))

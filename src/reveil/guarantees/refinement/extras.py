@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of, ranks_in_rows
 from reveil.guarantees.refinement.ledgers import BOXES
 from reveil.models.encoding import Kind
 from reveil.models.statistics import Boxes, Histogram
@@ -18,7 +19,6 @@ from reveil.vault.protocol import Entries
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.core.arrays import CodeArray, IntArray
     from reveil.guarantees.refinement.plan import Decided
     from reveil.guarantees.refinement.reading import Reading
     from reveil.models.encoding import Codes
@@ -72,11 +72,11 @@ def _last_boxes(
     per = [np.bincount(owner[number == book.number(name)], minlength=len(cells)) for name in names]
     many = np.max(per, axis=0).astype(np.int64)
     cell = np.repeat(np.arange(len(cells)), many)
-    turn = np.arange(len(cell)) - np.repeat(np.cumsum(many) - many, many)
+    turn = ranks_in_rows(many)
     codes = {}
     for name, own in zip(names, per, strict=True):
         mine = np.append(rows.filter(pl.col("attribute") == book.number(name))["code"].to_numpy(), -1)
-        first = np.cumsum(own) - own
+        first = offsets_of(own)[:-1]
         found = mine[np.where(own[cell] > 0, first[cell] + turn % np.maximum(own, 1)[cell], -1)]
         # A column that the last release did not have widens nothing: the value of somebody who is there will do.
         codes[name] = np.where(found >= 0, found, lenders[name][cells[cell]]).astype(np.int32)

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of_sorted, spans
 from reveil.models.statistics import Histogram
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.encoding import SensitiveAttribute
 
 
@@ -93,16 +93,16 @@ class Said:
         return self.attribute.name
 
     @cached_property
-    def indptr(self) -> IntArray:
-        """Where the versions of each cell begin."""
-        return np.searchsorted(self.cell, np.arange(int(self.cell.max(initial=-1)) + 2)).astype(np.int64)
+    def offsets(self) -> IntArray:
+        """Where the versions of each cell begin, and at last where they end."""
+        return offsets_of_sorted(self.cell, int(self.cell.max(initial=-1)) + 1)
 
     def of_units(self, cell: CodeArray, told: Told) -> tuple[IntArray, IntArray, CodeArray]:
         """Return the value of each of some absent units, given by the place of their cells, in each version.
 
         That is a place among the units, a version and a value. Today they have what was told last.
         """
-        unit, version = expanded(np.arange(len(cell)), cell, self.indptr)
+        unit, version = expanded(np.arange(len(cell)), cell, self.offsets)
         return unit, version, told.at(unit, self.release[version])
 
     def frozen(self, chosen: BoolArray) -> Said:
@@ -114,7 +114,7 @@ class Said:
         codes, changed, value = self.attribute.codes.copy(), self.changed.copy(), self.value.copy()
         cell_of = np.full(len(codes), -1, np.int32)
         cell_of[self.record] = self.cell[self.version]
-        at = self.indptr[cell_of[moved] + 1] - 1  # today's version is the last one of a cell
+        at = self.offsets[cell_of[moved] + 1] - 1  # today's version is the last one of a cell
         now = Histogram.of(at, codes[moved], len(self.cell), self.attribute.domain)
         then = Histogram.of(at, last, len(self.cell), self.attribute.domain)
         codes[moved], changed[moved] = last, False
@@ -167,10 +167,10 @@ class Past:
         return changed
 
 
-def expanded(units: IntArray, cell: CodeArray, indptr: IntArray) -> tuple[IntArray, IntArray]:
+def expanded(units: IntArray, cell: CodeArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
     """Return every unit beside every version of its cell."""
-    many = indptr[cell + 1] - indptr[cell]
-    version = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many - indptr[cell], many)
+    many = offsets[cell + 1] - offsets[cell]
+    version = spans(offsets[cell], many)
     return np.repeat(units, many), version
 
 
@@ -195,9 +195,9 @@ def said_of(
     releases = np.concatenate([at[first], np.full(n_cells, release)])
     order = np.lexsort((releases, cells))
     cells, releases = cells[order].astype(np.int32), releases[order]
-    indptr = np.searchsorted(cells, np.arange(n_cells + 1))
+    offsets = offsets_of_sorted(cells, n_cells)
     inside = np.flatnonzero(cell >= 0)
-    record, version = expanded(inside, cell[inside], indptr)
+    record, version = expanded(inside, cell[inside], offsets)
     now = releases[version] == release
     value = np.where(now, attribute.codes[record], told.at(record, releases[version])).astype(np.int32)
     last = np.full(len(cell), -1, np.int32)
@@ -207,8 +207,8 @@ def said_of(
     domain = attribute.domain
     spread = np.searchsorted(cells.astype(np.int64) * (release + 1) + releases, owner * (release + 1) + at)
     before = Histogram.of_counts(spread, rows["value"].to_numpy(), rows["count"].to_numpy(), len(cells), domain)
-    latest = np.isin(spread, indptr[1:] - 2)
-    today = indptr[1:] - 1
+    latest = np.isin(spread, offsets[1:] - 2)
+    today = offsets[1:] - 1
     carried = Histogram.of_counts(
         today[owner[latest]], rows["value"].to_numpy()[latest], rows["count"].to_numpy()[latest], len(cells), domain
     )

@@ -193,7 +193,7 @@ def _with_versions(codes: Codes, reading: Reading, is_open: BoolArray) -> Codes:
     more: list[SensitiveAttribute] = []
     for said in reading.past.said:
         own = np.flatnonzero(is_open[said.record])
-        turn = said.version[own] - said.indptr[said.cell[said.version[own]]]
+        turn = said.version[own] - said.offsets[said.cell[said.version[own]]]
         today = said.release[said.version[own]] == said.today
         for step in range(int(turn[~today].max(initial=-1)) + 1):
             at = own[(turn == step) & ~today]

@@ -36,13 +36,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.guarantees.base import Adoption
 from reveil.guarantees.signatures.sets import Sets
 from reveil.tables.snapshot import canonical_text
 from reveil.vault.protocol import Entries, Ledger
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.guarantees.base import Memory
     from reveil.releases.membership import Membership
     from reveil.releases.release import Release
@@ -83,10 +83,9 @@ class Shown:
         counted = pl.DataFrame({"group": np.searchsorted(members.numbers, groups), "code": code})
         counted = counted.group_by("group", "code").agg(count=pl.len()).sort("group", "code")
         group, count = counted["group"].to_numpy(), counted["count"].to_numpy().astype(np.int64)
-        sizes = np.bincount(group, minlength=members.n_groups)
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        most, fewest = (own.reduceat(count, indptr[:-1]) for own in (np.maximum, np.minimum))
-        sets, of_group = Sets(indptr, counted["code"].to_numpy().astype(np.int32)).distinct()
+        shown = Ragged.of_sorted_owners(group, members.n_groups, counted["code"].to_numpy().astype(np.int32))
+        sizes, most, fewest = shown.lengths, shown.reduce(np.maximum, count), shown.reduce(np.minimum, count)
+        sets, of_group = Sets(shown).distinct()
         safe = (sizes >= m) & (most * m <= np.bincount(group, count, members.n_groups))
         return cls(sets, of_group, most == fewest, sizes < m, np.asarray(safe, np.bool_), more)
 
@@ -142,7 +141,7 @@ def adopted_signatures(
     # One value by itself is fewer than any guarantee needs: whoever was told so little rests.
     first = pairs.group_by("type").agg(pl.col("set").min()).sort("type")
     least = np.zeros(types, np.int32)
-    least[first["type"].to_numpy()] = shown.sets.members[shown.sets.indptr[first["set"].to_numpy()]]
+    least[first["type"].to_numpy()] = shown.sets.members[shown.sets.offsets[first["set"].to_numpy()]]
     narrow = pl.DataFrame({"record": resting, "members": pl.Series(least[members.kind[resting]]).cast(pl.String)})
     alone = _alone(told, shown, members)
     every = pl.concat([_texts(told, shown.sets), _texts(sure, shown.sets), narrow, crossed]).unique(maintain_order=True)

@@ -39,12 +39,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import CodeArray, Ragged, offsets_of
 from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, is_eligible, known_steps, parts, steps
 from reveil.guarantees.signatures.machine import Buckets, Groups, bucketed
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import CodeArray
     from reveil.guarantees.signatures.machine import FloatArray
     from reveil.guarantees.signatures.situation import Situation
 
@@ -68,21 +68,18 @@ def _new_buckets(now: Situation, lots: CodeArray, m: int, rng: np.random.Generat
         return []
     pool = _pools(now)[lots]
     lots = lots[np.argsort(pool, kind="stable")]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(pool))]).astype(np.int64)
+    starts = offsets_of(np.bincount(pool))
     sets: list[CodeArray] = []
     orders: list[CodeArray] = []
-    lengths: list[int] = []
     starts = np.unique(starts)  # pools without new records have none
     told = now.told_values(lots[starts[:-1]])  # of one person of each pool: the others were told the same
     for p, (start, end) in enumerate(pairwise(starts)):
-        barred = told.members[told.indptr[p] : told.indptr[p + 1]]
+        barred = told.lists[p]
         for members, lists in _pool_buckets(lots[start:end], now, barred, m, rng):
             sets.append(members)
             orders += lists
-            lengths += [len(one) for one in lists]
-    made = Sets(np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64), np.concatenate(sets))
-    where = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return [Buckets(made, np.concatenate(orders).astype(np.int32), where)]
+    made = Sets(Ragged.of_rows(sets, np.int32))
+    return [Buckets(made, Ragged.of_rows(orders, np.int32))]
 
 
 def _pool_buckets(
@@ -91,7 +88,7 @@ def _pool_buckets(
     """Return the buckets of one pool: the values of each, and a list of records for each value."""
     order = np.argsort(now.values[records], kind="stable")
     values, counts = np.unique(now.values[records], return_counts=True)
-    lists = np.split(records[order], np.cumsum(counts)[:-1])
+    lists = list(Ragged.of_lengths(counts, records[order]))
     if is_eligible(counts, m):
         plan = steps(counts, m) if len(barred) else _known_steps(values, counts, now, m)
         used = np.zeros(len(values), np.int64)
@@ -129,7 +126,7 @@ def _known_steps(values: CodeArray, counts: npt.NDArray[np.integer], now: Situat
     """Return the steps of those who were told nothing, old signatures first; they speak of places in ``values``."""
     places = np.full(now.width, len(values), np.int32)
     places[values] = np.arange(len(values))
-    return known_steps(counts, m, Sets(now.sets.indptr, places[now.sets.members]), now.weights)
+    return known_steps(counts, m, Sets(Ragged(now.sets.offsets, places[now.sets.members])), now.weights)
 
 
 def _together(buckets: list[Buckets]) -> Buckets:
@@ -138,13 +135,13 @@ def _together(buckets: list[Buckets]) -> Buckets:
     for more in buckets[1:]:
         joined = joined.join(more.sets)
     sets, place = joined.distinct()
-    lengths = np.concatenate([own.lengths for own in buckets])
-    slot = np.repeat(np.arange(len(joined.members)), lengths)
-    records = np.concatenate([own.order for own in buckets])
-    return bucketed(sets, place[joined.of_member[slot]], joined.members[slot], records)
+    records = Ragged.concatenate([own.records for own in buckets])
+    slot = records.owners()
+    return bucketed(sets, place[joined.of_member[slot]], joined.members[slot], records.items)
 
 
 def _tied(buckets: Buckets, ties: npt.NDArray[np.int64]) -> Buckets:
     """Order each list by dice that decide nothing else."""
-    slot = np.repeat(np.arange(len(buckets.lengths)), buckets.lengths)
-    return Buckets(buckets.sets, buckets.order[np.lexsort((ties[buckets.order], slot))], buckets.starts)
+    records = buckets.records
+    order = np.lexsort((ties[records.items], records.owners()))
+    return Buckets(buckets.sets, Ragged(records.offsets, records.items[order]))

@@ -99,7 +99,7 @@ def known_steps(counts: npt.NDArray[np.integer], m: int, known: Sets, weights: I
     total = int(left.sum())
     found = []
     for place in np.argsort(-weights, kind="stable")[:_REUSED]:
-        values = known.members[known.indptr[place] : known.indptr[place + 1]]
+        values = known.lists[place]
         beta = len(values)
         if weights[place] < 1 or not m <= beta < 2 * m or (values >= len(left)).any():
             continue

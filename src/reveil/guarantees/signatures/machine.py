@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from reveil.core.kernels import nearest_free as near
-from reveil.core.kernels import split, tries
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
+from reveil.core.kernels import nearest_free, split, tries
 from reveil.core.threads import each
 from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.guarantees.signatures.situation import Situation
 
 FloatArray = npt.NDArray[np.float64]
@@ -87,23 +86,20 @@ class Groups:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Records by bucket and value: those of the k-th member of all the buckets' sets at ``starts[k]:starts[k+1]``."""
+    """Records by bucket and value: those of the k-th member of all the buckets' sets are ``records[k]``."""
 
     sets: Sets
-    order: CodeArray
-    starts: IntArray
+    records: Ragged[np.int32]
 
     @property
     def lengths(self) -> IntArray:
         """How many records each value of each bucket has."""
-        return np.diff(self.starts)
+        return self.records.lengths
 
     @property
     def sizes(self) -> IntArray:
         """How many groups each bucket has: as many as its most frequent value has records."""
-        if not len(self.sets):
-            return np.zeros(0, np.int64)
-        return np.maximum.reduceat(self.lengths, self.sets.indptr[:-1]).astype(np.int64)
+        return self.sets.lists.reduce(np.maximum, self.lengths)
 
     @property
     def holes(self) -> IntArray:
@@ -113,18 +109,18 @@ class Buckets:
     def split(self, points: FloatArray, *, swap: bool) -> Groups:
         """Split into groups with a record or a hole for each value of the signature."""
         sizes, slots = self.sizes, self.sets.sizes
-        offsets = np.concatenate([[0], np.cumsum(sizes * slots)]).astype(np.int64)
+        offsets = offsets_of(sizes * slots)
         cells = np.full(int(offsets[-1]), -1, np.int32)
-        order = self.order.copy()
+        order = self.records.items.copy()
 
         def work(part: slice) -> None:
             """Split some buckets; they share nothing with others but the arrays they lie in."""
-            slots_of = self.sets.indptr[part.start : part.stop + 1]
-            split.split(order, self.starts, slots_of, sizes[part], points, cells, offsets[part])
+            slots_of = self.sets.offsets[part.start : part.stop + 1]
+            split.split(order, self.records.offsets, slots_of, sizes[part], points, cells, offsets[part])
             if swap:
                 split.swap(cells, offsets[part], slots_of, sizes[part], points)
 
-        each(work, _shares(self.starts[self.sets.indptr]), len(order))
+        each(work, _shares(self.records.offsets[self.sets.offsets]), len(order))
         return self._groups(cells)
 
     def nest(self, keys: KeyArray) -> Groups:
@@ -134,17 +130,17 @@ class Buckets:
         where nobody comes, goes or moves, everybody keeps the group they had.
         """
         sizes, slots = self.sizes, self.sets.sizes
-        offsets = np.concatenate([[0], np.cumsum(sizes * slots)]).astype(np.int64)
+        offsets = offsets_of(sizes * slots)
         cells = np.full(int(offsets[-1]), -1, np.int32)
-        member = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        member = self.records.owners()
         bucket = self.sets.of_member[member]
-        columns = [keys[self.order, w] for w in reversed(range(keys.shape[1]))]
+        columns = [keys[self.records.items, w] for w in reversed(range(keys.shape[1]))]
         order = np.lexsort([*columns, bucket])
         shared = np.empty(len(order), np.int64)
-        tries.shared_bits(np.ascontiguousarray(keys[self.order[order]]), shared)
-        slot = (member - self.sets.indptr[bucket])[order]
-        starts = self.starts[self.sets.indptr]
-        tries.nest(self.order[order], slot, shared, starts, slots, cells, offsets[:-1])
+        tries.shared_bits(np.ascontiguousarray(keys[self.records.items[order]]), shared)
+        slot = (member - self.sets.offsets[bucket])[order]
+        starts = self.records.offsets[self.sets.offsets]
+        tries.nest(self.records.items[order], slot, shared, starts, slots, cells, offsets[:-1])
         return self._groups(cells)
 
     def _groups(self, cells: CodeArray) -> Groups:
@@ -206,8 +202,8 @@ def bucketed(sets: Sets, bucket: npt.NDArray[np.integer], values: CodeArray, rec
     place = own.places(of_record, values)
     # Small numbers are sorted digit by digit, which takes a third of the time.
     order = np.argsort(place.astype(np.uint16) if len(own.members) < 1 << 16 else place, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(place, minlength=len(own.members)))])
-    return Buckets(own, records[order].astype(np.int32), starts.astype(np.int64))
+    lengths = np.bincount(place, minlength=len(own.members))
+    return Buckets(own, Ragged.of_lengths(lengths, records[order].astype(np.int32)))
 
 
 def _anchors(groups: Groups) -> CodeArray:
@@ -229,16 +225,16 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     holes, ranks = holes[order], ranks[order]
     starts = _starts(groups.value[holes], now.width)
     told = now.told_values(movers)
-    found = near.fit(
-        movers,
-        told.members,
-        told.indptr,
-        holes,
-        starts,
-        ranks,
-        groups.signature[groups.group[holes]],
-        groups.sets.members,
-        groups.sets.indptr,
+    found = nearest_free.fit_movers(
+        nearest_free.Movers(movers, told.members, told.offsets),
+        nearest_free.Holes(
+            holes,
+            starts,
+            ranks,
+            groups.signature[groups.group[holes]],
+            groups.sets.members,
+            groups.sets.offsets,
+        ),
         space.ranks,
         now.values,
     )
@@ -268,28 +264,17 @@ class _Pool:
     """New records by value along the curve, from which each is taken once."""
 
     def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
-        self.space, self.values = space, values
+        self.values = values
         order = np.lexsort((space.ranks[records], values[records]))
-        self.records = records[order].astype(np.int32)
-        self.starts = _starts(values[self.records], width)
-        self.after = np.arange(len(records) + 1, dtype=np.int64)
-        self.before = np.arange(len(records) + 1, dtype=np.int64)
-        self.left = np.diff(self.starts)
-
-    @property
-    def _lists(self) -> tuple[npt.NDArray[np.integer], ...]:
-        """The records by value along the curve, and what is still free of them, as the kernels take it."""
-        return self.records, self.space.ranks, self.starts, self.after, self.before
+        own = records[order].astype(np.int32)
+        starts = _starts(values[own], width)
+        links = np.arange(len(records) + 1, dtype=np.int64)
+        self.pool = nearest_free.Pool(own, starts, links, links.copy(), space.ranks, space.points)
+        self.left = np.diff(starts)
 
     def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
         """Take a near record for each hole, as far as the quota goes."""
-        taken: CodeArray = near.fill(
-            *self._lists,
-            quota,
-            wanted,
-            anchors,
-            self.space.points,
-        )
+        taken: CodeArray = nearest_free.fill_holes(self.pool, quota, wanted, anchors)
         self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
         return taken
 
@@ -297,37 +282,20 @@ class _Pool:
         self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
     ) -> tuple[CodeArray, CodeArray]:
         """Form groups around movers."""
-        records, values = near.gather(
-            movers,
-            told.members,
-            told.indptr,
-            starts,
-            *self._lists,
-            self.left,
-            self.values,
-            self.space.points,
-            domain,
-            m,
-        )
+        own = nearest_free.Movers(movers, told.members, told.offsets)
+        records, values = nearest_free.gather_groups(own, starts, self.pool, self.left, self.values, domain, m)
         return records, values
 
     def draw(self, plan: list[Step]) -> Buckets:
         """Draw the records of each step; a step without any is no bucket."""
         sets = Sets.of([step.values.tolist() for step in plan])
         amounts = np.array([step.amount for step in plan], np.int64)
-        order, starts = near.draw(
-            *self._lists,
-            self.left,
-            sets.members,
-            sets.indptr,
-            amounts,
-            self.space.points,
-        )
-        return Buckets(sets, order, starts)
+        order, offsets = nearest_free.draw_steps(self.pool, self.left, sets.members, sets.offsets, amounts)
+        return Buckets(sets, Ragged(offsets, order))
 
 
 def _starts(values: CodeArray, width: int) -> IntArray:
-    return np.concatenate([[0], np.cumsum(np.bincount(values, minlength=width))]).astype(np.int64)
+    return offsets_of(np.bincount(values, minlength=width))
 
 
 def _shares(ends: IntArray) -> list[slice]:

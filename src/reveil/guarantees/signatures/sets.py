@@ -10,51 +10,58 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import CodeArray, IntArray, Ragged
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from reveil.core.arrays import CodeArray, IntArray
 
 
 @dataclass(frozen=True)
 class Sets:
-    """Set s has the members ``members[indptr[s]:indptr[s+1]]``, ascending codes of values."""
+    """Set s has the members ``lists[s]``, ascending codes of values."""
 
-    indptr: IntArray = field(repr=False)
-    members: CodeArray = field(repr=False)
+    lists: Ragged[np.int32] = field(repr=False)
 
     @classmethod
     def of(cls, lists: Iterable[Iterable[int]]) -> Sets:
         """Build from lists of codes."""
-        sorted_lists = [sorted(set(own)) for own in lists]
-        indptr = np.cumsum([0, *(len(own) for own in sorted_lists)]).astype(np.int64)
-        return cls(indptr, np.array([code for own in sorted_lists for code in own], np.int32))
+        return cls(Ragged.of_rows([sorted(set(own)) for own in lists], np.int32))
 
     @classmethod
     def of_rows(cls, rows: npt.NDArray[np.integer]) -> Sets:
         """Build from an array with one set of equal size per row."""
         members = np.sort(rows, axis=1).astype(np.int32)
-        return cls(np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1], members.reshape(-1))
+        return cls(Ragged.of_lengths(np.full(len(rows), rows.shape[1]), members.reshape(-1)))
 
     @classmethod
     def of_texts(cls, texts: pl.Series) -> Sets:
         """Build from texts like ``3,17,22``."""
         lists = texts.str.split(",").cast(pl.List(pl.Int32))
-        indptr = np.concatenate([[0], np.cumsum(lists.list.len().to_numpy())]).astype(np.int64)
-        return cls(indptr, lists.explode(empty_as_null=False).to_numpy().astype(np.int32))
+        members = lists.explode(empty_as_null=False).to_numpy().astype(np.int32)
+        return cls(Ragged.of_lengths(lists.list.len().to_numpy(), members))
 
     def __len__(self) -> int:
-        return len(self.indptr) - 1
+        return len(self.lists)
+
+    @property
+    def offsets(self) -> IntArray:
+        """Where each set begins in ``members``, and at last where they end."""
+        return self.lists.offsets
+
+    @property
+    def members(self) -> CodeArray:
+        """The members of all sets, one set behind the other."""
+        return self.lists.items
 
     @property
     def sizes(self) -> IntArray:
         """How many members each set has."""
-        return np.diff(self.indptr)
+        return self.lists.lengths
 
     @cached_property
     def of_member(self) -> IntArray:
         """The set of each member."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), self.sizes)
+        return self.lists.owners()
 
     @cached_property
     def _keys(self) -> IntArray:
@@ -74,17 +81,11 @@ class Sets:
 
     def take(self, sets: npt.NDArray[np.integer]) -> Sets:
         """Return the given sets, in their order, repeated as given."""
-        sizes = self.sizes[sets]
-        indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        inside = np.arange(int(indptr[-1])) - np.repeat(indptr[:-1], sizes)
-        return Sets(indptr, self.members[np.repeat(self.indptr[:-1][sets], sizes) + inside])
+        return Sets(self.lists.take(sets))
 
     def join(self, other: Sets) -> Sets:
         """Return the sets of both, one behind the other."""
-        return Sets(
-            np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
-            np.concatenate([self.members, other.members]),
-        )
+        return Sets(Ragged.concatenate([self.lists, other.lists]))
 
     def distinct(self) -> tuple[Sets, IntArray]:
         """Return the different sets, and which of them each one is."""

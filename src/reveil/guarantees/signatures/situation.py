@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.guarantees.signatures.sets import Sets
-
-if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -88,8 +85,8 @@ class Situation:
             if len(own.members)
             else np.zeros(0, np.int64)
         )
-        indptr = np.searchsorted(pairs, np.arange(len(records) + 1) * self.width).astype(np.int64)
-        return Sets(indptr, (pairs % self.width).astype(np.int32))
+        told = (pairs % self.width).astype(np.int32)
+        return Sets(Ragged.of_sorted_owners(pairs // self.width, len(records), told))
 
 
 def exhausted(

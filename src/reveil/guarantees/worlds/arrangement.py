@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from reveil.core.arrays import CodeArray
-
-IntArray = npt.NDArray[np.int64]
+from reveil.core.arrays import CodeArray, IntArray, offsets_of, ranks_in_rows
 
 
 @dataclass(frozen=True)
@@ -44,12 +40,12 @@ def arranged(bucket: npt.NDArray[np.integer], values: CodeArray, l: int) -> Arra
     """
     n_values = int(values.max(initial=0)) + 1
     sizes = np.bincount(bucket)
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    starts = offsets_of(sizes)
     keys, counts = np.unique(bucket.astype(np.int64) * n_values + values, return_counts=True)
     order = np.lexsort((keys % n_values, -counts, keys // n_values))
     sorted_values = np.repeat((keys % n_values)[order], counts[order]).astype(np.int32)
     of_place = np.repeat(np.arange(len(sizes)), sizes)
-    inside = np.arange(len(values)) - starts[of_place]
+    inside = ranks_in_rows(sizes)
     rows = np.maximum(sizes // l, 1)[of_place]
     reading = np.lexsort((inside // rows, inside % rows, of_place))
     return Arrangement(starts, of_place, sorted_values[reading])

@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, offsets_of_sorted
 from reveil.core.errors import InfeasibleError
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.hilbert import along_curve
 from reveil.models.frequency_diversity import FrequencyDiversity
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import CodeArray
     from reveil.models.encoding import Codes
 
-IntArray = npt.NDArray[np.int64]
 
 MOST = 50  # records of a blind bucket, in multiples of l
 _CHANCE = 0.001  # that values dealt at random make some bucket not diverse
@@ -94,7 +92,7 @@ def _cut(order: IntArray, values: CodeArray, l: int) -> IntArray:
     size = min(blind_size(counts[counts > 0].astype(np.int64), l), n)
     place = np.arange(n)
     stretch = place * size // n
-    begins = np.searchsorted(stretch, np.arange(size))
+    begins = offsets_of_sorted(stretch, size)[:-1]
     along = (place - begins[stretch]) / np.bincount(stretch, minlength=size)[stretch]
     labels = np.empty(n, np.int64)
     labels[order[np.lexsort((stretch, along))]] = place * max(n // size, 1) // n

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import CodeArray, IntArray, ranks_in_rows
 from reveil.core.kernels import widening
 from reveil.core.threads import each
 from reveil.guarantees.worlds.space import Space, curve_keys
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, CodeArray
-    from reveil.guarantees.worlds.space import FloatArray, IntArray
+    from reveil.guarantees.worlds.space import FloatArray
     from reveil.models.encoding import Codes
 
 Matchings = npt.NDArray[np.int32]
@@ -42,9 +42,7 @@ class _Rows:
 
     space: Space
     kinds: CodeArray = field(repr=False)
-    lo: CodeArray = field(repr=False)
-    hi: CodeArray = field(repr=False)
-    null: BoolArray = field(repr=False)
+    boxes: widening.Boxes = field(repr=False)
     members: CodeArray = field(repr=False)
 
     @classmethod
@@ -52,8 +50,7 @@ class _Rows:
         space = Space.of(codes)
         members = np.empty((codes.n, worlds), np.int32)
         members[:, 0] = np.arange(codes.n)
-        lo, hi, null = widening.boxes(space.points, space.nulls)
-        return cls(space, kinds, lo, hi, null, members)
+        return cls(space, kinds, widening.boxes(space.points, space.attributes.nulls), members)
 
     def partners(self, kinds: CodeArray, done: int, p: int) -> CodeArray:
         """Match every row, with ``done`` members so far, with a person of its kind."""
@@ -81,15 +78,7 @@ class _Rows:
                 here = slice(starts[run], starts[run + 1])
                 own, others = rows[here], persons[here]
                 costs = widening.costs(
-                    self.space.points,
-                    self.lo,
-                    self.hi,
-                    self.null,
-                    self.members,
-                    done,
-                    own,
-                    others,
-                    *self.space.tables,
+                    self.space.points, self.boxes, self.members, done, own, others, self.space.attributes
                 )
                 found[own] = others[linear_sum_assignment(costs)[1]]
 
@@ -101,7 +90,7 @@ class _Rows:
     def widen(self, partners: CodeArray, done: int) -> None:
         """Let each box cover its partner."""
         self.members[:, done] = partners
-        widening.widen(self.space.points, partners, self.space.nulls, self.lo, self.hi, self.null)
+        widening.widen(self.space.points, partners, self.space.attributes.nulls, self.boxes)
 
 
 def matched(codes: Codes, kinds: CodeArray, p: int, rng: np.random.Generator) -> Matchings:
@@ -135,7 +124,7 @@ def better(codes: Codes, kinds: CodeArray, one: Matchings, other: Matchings) -> 
     lost = [
         np.bincount(
             of_row,
-            widening.widths_of(space.points, np.ascontiguousarray(rows.T), *space.tables),
+            widening.widths_of(space.points, np.ascontiguousarray(rows.T), space.attributes),
             minlength=int(kinds[0].max()) + 1,
         )
         for of_row, rows in zip(own, (one, other), strict=True)
@@ -177,5 +166,5 @@ def _runs(kinds: CodeArray, p: int) -> IntArray:
     sizes = np.diff(np.append(begins, n))
     parts = -(-sizes // p)
     of_part = np.repeat(np.arange(len(begins)), parts)
-    which = np.arange(len(of_part)) - np.repeat(np.cumsum(parts) - parts, parts)
+    which = ranks_in_rows(parts)
     return np.append(begins[of_part] + which * sizes[of_part] // parts[of_part], n).astype(np.int64)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import IntArray, ranks_in_rows
 from reveil.core.kernels import permutations
-
-if TYPE_CHECKING:
-    from reveil.guarantees.worlds.arrangement import IntArray
 
 Permutations = npt.NDArray[np.int32]
 
@@ -28,7 +24,7 @@ def drawn(starts: IntArray, l: int, rng: np.random.Generator, *, first: int = 0)
     """
     sizes = np.diff(starts)
     base = np.repeat(starts[:-1], sizes)
-    inside = np.arange(int(starts[-1])) - base
+    inside = ranks_in_rows(sizes)
     shifts = np.arange(first, l)[:, None]
     found: Permutations = (base + (inside + shifts) % np.repeat(sizes, sizes)).astype(np.int32)
     pairs = np.triu_indices(len(found), 1)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from reveil.core.kernels import hilbert as curve
+from reveil.core.arrays import CodeArray, offsets_of
+from reveil.core.kernels import hilbert
+from reveil.core.kernels.widening import Attributes
 from reveil.core.threads import each
 from reveil.models.encoding import Codes, Kind
 
-if TYPE_CHECKING:
-    from reveil.core.arrays import CodeArray
-
-IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _KEY_BITS = 64
@@ -27,34 +24,11 @@ _SPAN, _SET, _TREE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Space:
-    """The attributes of a table, side by side in flat arrays."""
+    """Where the records of a table lie, and its attributes side by side in flat arrays."""
 
-    points: CodeArray = field(repr=False)  # codes, a row for each record
-    places: FloatArray = field(repr=False)  # the same as positions, for the curve
-    kinds: IntArray
-    nulls: IntArray  # the code of a missing value
-    offsets: IntArray  # where the positions of an attribute begin
-    positions: FloatArray = field(repr=False)
-    steps: FloatArray  # what one more member of a set costs, and what null beside values costs
-    level_offsets: IntArray  # where the levels of a taxonomy begin
-    levels: IntArray
-    nodes: CodeArray = field(repr=False)
-    widths: FloatArray = field(repr=False)
-
-    @property
-    def tables(self) -> tuple[npt.NDArray[np.generic], ...]:
-        """What the kernel of costs needs beside points and boxes."""
-        return (
-            self.kinds,
-            self.nulls,
-            self.offsets,
-            self.positions,
-            self.steps,
-            self.level_offsets,
-            self.levels,
-            self.nodes,
-            self.widths,
-        )
+    points: CodeArray = field(repr=False)  # (records, attributes): codes
+    places: FloatArray = field(repr=False)  # (records, attributes): the same as positions, for the curve
+    attributes: Attributes = field(repr=False)
 
     @classmethod
     def of(cls, codes: Codes) -> Space:
@@ -79,12 +53,10 @@ class Space:
                 nodes.append(tree.levels.ravel())
                 widths.append(((tree.hi - tree.lo) / max(size - 1, 1))[tree.levels].ravel())
         lengths = [len(a.positions) for a in quasi]
-        return cls(
-            codes.matrix(),
-            places,
+        attributes = Attributes(
             kinds,
             np.array([a.null_code for a in quasi], np.int64),
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            offsets_of(lengths),
             np.concatenate([np.zeros(0), *(a.positions for a in quasi)]),
             steps,
             level_offsets,
@@ -92,6 +64,7 @@ class Space:
             np.concatenate(nodes).astype(np.int32),
             np.concatenate(widths),
         )
+        return cls(codes.matrix(), places, attributes)
 
 
 def curve_keys(places: FloatArray) -> npt.NDArray[np.uint64]:
@@ -102,5 +75,5 @@ def curve_keys(places: FloatArray) -> npt.NDArray[np.uint64]:
     keys = np.empty(len(places), np.uint64)
     cuts = [0, len(places) // 2, len(places)] if len(places) > _THREADED else [0, len(places)]
     parts = [slice(one, other) for one, other in pairwise(cuts)]
-    each(lambda part: curve.hilbert(grid[part], bits, keys[part]), parts)
+    each(lambda part: hilbert.places(grid[part], bits, keys[part]), parts)
     return keys

@@ -35,18 +35,18 @@ from reveil.core.errors import DataError, shown
 from reveil.models.encoding import Attribute, Kind
 from reveil.releases.foreign.scales import Scale, days, number, scale_of
 from reveil.releases.table import Cells
+from reveil.tables.formats.place import Place
 from reveil.tables.notation import OR_NULL
 from reveil.tables.snapshot import canonical_text
-from reveil.tables.snapshot.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.arrays import BoolArray, CodeArray, IntArray
 
-IntArray = npt.NDArray[np.int64]
+
 Part = range | npt.NDArray[np.int32]
 
 _STARS = re.compile(r"\*+")

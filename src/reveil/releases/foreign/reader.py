@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import DataError, FileError, is_shown_whole, shown
+from reveil.core.errors import DataError, is_shown_whole, shown
 from reveil.core.json_values import FrozenObject
 from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
@@ -24,13 +24,12 @@ from reveil.releases.manifest import SECOND, Manifest, PublishedColumn, digest_o
 from reveil.releases.promise import UNKNOWN, Promise
 from reveil.releases.release import Release, classes_of, dtype_name, places_in
 from reveil.releases.table import COUNT, GROUP, LEVEL
+from reveil.tables.formats import check_path, find_format
+from reveil.tables.formats.place import Place
 from reveil.tables.notation import Form, parsed, to_text
 from reveil.tables.schema import Column, Role, Schema, toml_key, undeclared
 from reveil.tables.snapshot import canonical_text, infer_type, type_of
-from reveil.tables.snapshot.csv_file import check_path, read_csv
 from reveil.tables.snapshot.frames import from_native
-from reveil.tables.snapshot.parquet_file import read_parquet
-from reveil.tables.snapshot.place import Place
 from reveil.tables.snapshot.types import nan_to_null, outside_the_calendar, read_as
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Table:
 def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataType] | None = None) -> Release:
     """Read a release that any tool made.
 
-    ``source`` is a release, the path of a .csv or .parquet file (beside which the second table of a pair is found), or
+    ``source`` is a release, the path of a file in a known format (beside which the second table of a pair is found), or
     a frame of polars, pandas or pyarrow. A table with a manifest of Reveil's is read as the release it is. ``types``
     are those of the columns that are published as they are, as the snapshot has them; else they are inferred.
     """
@@ -115,23 +114,20 @@ def _has_manifest(path: Path) -> bool:
 
 
 def _read_file(path: Path, known: PublishedSchema) -> Table:
-    suffix, file = path.suffix.lower(), str(path)
-    if suffix == ".csv":
-        table = read_csv(path, null_values=known.null_values)
-        frame = table.frame.rename({name: _header(name) for name in table.frame.columns if name.startswith('"')})
-        known.check_columns(frame.columns, file=file, header_line=True)
-        return Table(frame, Place(file, table.lines))
-    if suffix == ".parquet":
-        return Table(read_parquet(path, lambda names: known.check_columns(names, file=file)), Place(file))
-    raise FileError("this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them.")
+    form = find_format(path)
 
+    def check(names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
+        plain = [form.plain_name(name) for name in names]
+        if len(set(plain)) < len(plain):
+            raise DataError(
+                "two columns of this table have the same name, quoted or not",
+                file=file,
+                hint="Give each column a name of its own.",
+            )
+        known.check_columns(plain, file=file, header_line=header_line)
 
-def _header(name: str) -> str:
-    """Return a column name as it was before it was quoted as JSON."""
-    try:
-        return str(json.loads(name))
-    except (ValueError, RecursionError):
-        return name
+    table = form.read(path, null_values=known.null_values, check_names=check)
+    return Table(table.frame.rename(form.plain_name), table.place)
 
 
 @dataclass(frozen=True)
@@ -339,7 +335,14 @@ def _unquoted(text: pl.Series) -> pl.Series:
     strange = text.str.starts_with('"').fill_null(value=False)
     if not strange.any():
         return text
-    return text.replace({value: _header(value) for value in text.filter(strange).unique()})
+    return text.replace({value: _unquoted_one(value) for value in text.filter(strange).unique()})
+
+
+def _unquoted_one(text: str) -> str:
+    try:
+        return str(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
 
 
 def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series:

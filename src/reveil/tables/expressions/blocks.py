@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reveil.core.arrays import BoolArray, IntArray, Ragged, offsets_of, ranks_in_rows
 from reveil.tables.expressions.diagram import FALSE, TRUE, Diagram
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.core.arrays import BoolArray, IntArray
     from reveil.tables.expressions.regions import FloatArray, IndexArray, Numbers
 
 THIN = 1e-9  # a share of a box below which what is left of it has no volume to speak of
@@ -81,11 +81,15 @@ def _sent(diagram: Diagram, columns: Sequence[Numbers], others: Numbers) -> tupl
     return arrived.get(TRUE, nothing), arrived.get(FALSE, nothing)
 
 
-def children_of(owners: IndexArray, indptr: IntArray, inner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """List the pieces of the blocks of some classes: where each begins, and the owner's place and box of each piece."""
-    many = (indptr[1:] - indptr[:-1])[owners] + 1
-    starts = np.cumsum(many) - many
+def pieces_of(owners: IndexArray, children: Ragged[np.int64]) -> tuple[IntArray, IntArray, IntArray]:
+    """List the pieces of the blocks of some classes: the box of the class, and those of its children.
+
+    Returns where each block begins, (owners), and the owner's place and the box of each piece, (pieces).
+    """
+    many = children.lengths[owners] + 1
+    starts = offsets_of(many)[:-1]
     place = np.repeat(np.arange(len(owners)), many)
-    rank = np.arange(len(place)) - starts[place]
-    box = np.where(rank == 0, owners[place], inner[np.maximum(indptr[owners][place] + rank - 1, 0)])
-    return starts.astype(np.int64), place.astype(np.int64), box.astype(np.int64)
+    rank = ranks_in_rows(many)
+    box = owners[place].astype(np.int64)
+    box[rank > 0] = children.items[children.places(owners)[1]]
+    return starts, place.astype(np.int64), box

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import BoolArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
 from reveil.tables.expressions.binding import Among, Missing, Test
 from reveil.tables.expressions.regions import CountedDivision, Division, FloatArray, IndexArray, Spread
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray, IntArray
     from reveil.tables.hierarchy import Taxonomy
 
 _MOST_LABEL_TESTS = 12
@@ -85,7 +85,7 @@ class WordDivision(CountedDivision):
         lo, hi, null = own.runs  # type: ignore[misc]  # one of the two is given
         counts = np.empty((regions, own.cells), np.int64)
         for r in range(regions):
-            upto = np.concatenate([[0], np.cumsum(region[:size] == r)])
+            upto = offsets_of(region[:size] == r)
             counts[r] = upto[hi + 1] - upto[lo]
         counts[region[size]] += null
         return counts

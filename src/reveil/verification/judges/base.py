@@ -31,6 +31,12 @@ class GroupJudge(ABC):
     name: ClassVar[str]  # the name of the model, under which the judge is registered
     reads_values: ClassVar[bool] = True
     union_closed: ClassVar[bool] = True
+    about: ClassVar[str] = "value"  # what attacks it speaks of: finding a row (link), or a value
+
+    @property
+    def most(self) -> float | None:
+        """The largest chance or belief that follows from it; None where no number does."""
+        return None
 
     @classmethod
     @abstractmethod

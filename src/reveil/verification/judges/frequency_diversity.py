@@ -41,6 +41,11 @@ class FrequencyDiversity(ValueJudge):
         """``l`` as it was written."""
         return written("l", self.l)
 
+    @property
+    def most(self) -> float:
+        """No value is believed with more than one in l."""
+        return float(1 / self.bound)
+
     def holds_in(self, tally: Tally) -> Bools:
         """Return where the most frequent value has at most one l-th: l times its count is at most the size."""
         return at_most(tally.most, tally.total, 1 / self.bound)

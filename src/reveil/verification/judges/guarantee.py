@@ -9,12 +9,14 @@ import numpy as np
 
 from reveil.core.errors import VerificationError
 from reveil.verification.judges.base import other_promise
+from reveil.verification.meaning import Meaning, of_groups
 from reveil.verification.promised import Promised, group_demands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.releases.manifest import Manifest
+    from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.judges.base import GroupJudge
@@ -61,6 +63,7 @@ class GuaranteeJudge:
             )
         if not cls.states(manifest.promise.claim, told):
             raise VerificationError("the claim in words is not what the manifest promises in numbers")
+        cls.meaning(told).check(manifest.promise)
 
     @classmethod
     def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:  # noqa: ARG003
@@ -81,6 +84,11 @@ class GuaranteeJudge:
         """Return whether the claim in words has the numbers of the promise."""
         return all(own.states(claim) for own in told.demands)
 
+    @classmethod
+    def meaning(cls, told: Promised) -> Meaning:
+        """Return what follows from the parameters for those who attack releases; by default, what groups are like."""
+        return Meaning("people", of_groups(told.demands, "series" if cls.remembers else "release"))
+
     # The rule of the series
 
     @classmethod
@@ -92,6 +100,11 @@ class GuaranteeJudge:
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:  # noqa: ARG003
         """Return which rows may show another sensitive value than the snapshot has, because of what was told before."""
         return np.zeros(len(shown.who), np.bool_)
+
+    @classmethod
+    def loose(cls, release: Release, promised: Promised) -> int:  # noqa: ARG003
+        """Return how many rows may show another value than the snapshot, where nobody says which row is whose."""
+        return 0
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:  # noqa: ARG003

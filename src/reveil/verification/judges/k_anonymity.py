@@ -27,6 +27,12 @@ class KAnonymity(GroupJudge):
 
     name: ClassVar[str] = "KAnonymity"
     reads_values: ClassVar[bool] = False
+    about: ClassVar[str] = "link"
+
+    @property
+    def most(self) -> float:
+        """Nobody's row is found with more than one in k."""
+        return 1 / self.k
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:

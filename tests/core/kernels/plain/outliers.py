@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def stretch(rows: Sequence[Sequence[int]], positions: Sequence[Sequence[float]], least: int) -> float:
+def worth(rows: Sequence[Sequence[int]], positions: Sequence[Sequence[float]], least: int) -> float:
     """Return what the leaving of the best record is worth, 0 if nothing."""
     if len(rows) <= least:
         return 0.0

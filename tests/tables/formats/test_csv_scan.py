@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels.csv_scan import scan
-from reveil.core.kernels.plain import csv_scan as plain
+from tests.core.kernels.plain import csv_scan as plain
 
 COMMA = ord(",")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reveil.core.kernels.plain import bang, bang_build
+from tests.core.kernels.plain import bang, bang_build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

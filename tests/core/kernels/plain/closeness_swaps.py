@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Record = tuple[int, ...]
 
@@ -65,7 +65,7 @@ def repair(
                 break
 
 
-def _swap(groups, of, g, h, target) -> bool:
+def _swap(groups: list[list[int]], of: Callable[[Sequence[int]], list[Record]], g: int, h: int, target: Target) -> bool:
     mine, theirs = groups[g], groups[h]
     weights = {m: target.weigh(of([m])[0], of(mine), of(theirs)) for m in (*mine, *theirs)}
     out = max(range(len(mine)), key=lambda p: weights[mine[p]])

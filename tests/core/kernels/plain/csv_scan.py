@@ -6,17 +6,7 @@ purpose: a quote inside an unquoted cell or a lone carriage return is where two 
 
 from __future__ import annotations
 
-# What is wrong with the first bad record.
-FINE = 0
-RAGGED = 1  # a record with more or fewer cells than the header
-BLANK = 2  # an empty line between records of several columns
-UNCLOSED = 3  # a quote that is never closed; the line is the one where it opens
-STRAY_QUOTE = 4  # a quote inside an unquoted cell, or text after a closing quote
-BARE_CR = 5  # a carriage return that is not part of a line end
-NUL = 6  # a byte 0, which text never has
-NO_HEADER = 7  # the first line is empty
-
-Scan = tuple[int, int, int, int, int, int]
+from reveil.core.kernels.csv_scan import BARE_CR, BLANK, FINE, NO_HEADER, NUL, RAGGED, STRAY_QUOTE, UNCLOSED, Scan
 
 
 class _BadError(Exception):
