@@ -86,7 +86,8 @@ def tables(vault):
     """Return all that the vault's database knows, table by table, rows sorted; times are left out."""
     with Vault.open(vault, create=False) as opened:
         connection = opened.store.connection
-        names = ["settings", "releases", "attributes", "dictionary", "persons", "signatures", "told", "placements"]
+        names = ["settings", "releases", "attributes", "dictionary", "persons", "placements"]
+        names += ["ledger_signatures", "ledger_told"]
         found = {name: sorted(connection.table(name).fetchall(), key=repr) for name in names}
     manifests = [json.loads(row[7]) for row in found["releases"]]
     found["releases"] = [(row[0], row[1], row[3], row[4], row[6], row[9]) for row in found["releases"]]
