@@ -1,9 +1,9 @@
-"""The contract suite over everything registered: a new model or grouper is picked up by itself."""
+"""The contract suite over everything registered: a new model, grouper or format is picked up by itself."""
 
 import pytest
 
 from reveil.core import registry
-from reveil.testing import check_grouper, check_model
+from reveil.testing import check_format, check_grouper, check_model
 
 MODELS = [example for cls in registry.everything("models").values() for example in cls.examples()]
 GROUPERS = [example for cls in registry.everything("groupers").values() for example in cls.examples()]
@@ -17,6 +17,11 @@ def test_model(model):
 @pytest.mark.parametrize("grouper", GROUPERS, ids=repr)
 def test_grouper(grouper):
     check_grouper(grouper)
+
+
+@pytest.mark.parametrize("name", registry.names("formats"))
+def test_format(name, tmp_path):
+    check_format(registry.find("formats", name)(), tmp_path / f"t.{name}")
 
 
 @pytest.mark.parametrize("group", registry.GROUPS)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from reveil.models.recursive_diversity import RecursiveDiversity as RecursiveDiversity
     from reveil.models.t_closeness import TCloseness as TCloseness
     from reveil.releases.answers import Count as Count
+    from reveil.releases.manifest import Manifest as Manifest
+    from reveil.releases.promise import Promise as Promise
     from reveil.releases.release import Release as Release
     from reveil.reporting import report as report
     from reveil.series import Series as Series
@@ -97,6 +99,8 @@ _HOME = {
     "anonymize": "reveil.series.publishing",
     "measure": "reveil.analysis.measures",
     "Count": "reveil.releases.answers",
+    "Manifest": "reveil.releases.manifest",
+    "Promise": "reveil.releases.promise",
     "Release": "reveil.releases.release",
     "report": "reveil.reporting",
     "Schema": "reveil.tables.schema",

@@ -8,6 +8,8 @@ import polars as pl
 from reveil.adversary.evidence import Evidence, View
 from reveil.adversary.promises import read_promises
 from reveil.core.arrays import Ragged
+from reveil.releases.manifest import Counterfeits
+from tests.manifests import promise_of
 
 
 def evidence_of(
@@ -17,7 +19,7 @@ def evidence_of(
 
     ``fits(t, person, g)``; ``changed[person][t]``; ``columns``: the quasi columns of each release.
     """
-    guarantee = guarantee or {"kind": "unknown"}
+    promise = promise_of(guarantee or {"kind": "unknown"})
     persons = list(dict.fromkeys(person for here in present for person in here))
     domain = sorted({value for groups in values for own in groups for value in own})
     views, told = [], []
@@ -26,7 +28,8 @@ def evidence_of(
         counted = [np.unique([domain.index(v) for v in own], return_counts=True) for own in values[t]]
         counts = np.concatenate([np.zeros(0, np.int64), *(n for _, n in counted)]).astype(np.int64)
         own = [[g for g in range(len(sizes)) if fits(t, person, g)] for person in here]
-        manifest = {"counterfeits": {"total": sum(fakes[t])}, "suppressed": 0, "withheld": 0, "guarantee": guarantee}
+        made_up = Counterfeits(sum(fakes[t]))
+        manifest = SimpleNamespace(counterfeits=made_up, suppressed=0, withheld=0, dirty=0, promise=promise)
         cells = dict.fromkeys(columns[t] if columns else ["age"])
         candidates = Ragged.of_rows(own, np.int32)
         real = sizes - np.array(fakes[t], np.int64)
@@ -46,15 +49,14 @@ def evidence_of(
                 row_groups=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
                 row_codes=None,
                 row_ids=None,
-                kind=guarantee["kind"],
-                parameters=guarantee,
+                promise=promise,
                 all_published=len(here) == int(real.sum()),
             )
         )
         events = [(changed or {}).get(person, {}).get(t) for person in here]
         told.append(np.array([-1 if event is None else int(event) for event in events], np.int8))
     names = pl.Series([str(person) for person in persons])
-    limits = read_promises([guarantee], None).series
+    limits = read_promises([promise], None).series
     return Evidence(tuple(views), names, pl.Series(domain), known, tuple(told), bound, limits=limits)
 
 

@@ -8,16 +8,15 @@ import pytest
 
 import reveil as rv
 from reveil.adversary.promises import read_promises
-from reveil.core.json_values import frozen_object
 from reveil.guarantees.static.static import Static
 from reveil.models.any_group import AnyGroup
 from reveil.models.base import Model
 from reveil.models.limits import Limit
 from reveil.models.m_uniqueness import MUniqueness
-from reveil.releases.format_one import limits_of, models_of
-from reveil.releases.limits import limits_of as stated_limits
-from reveil.releases.promise import Promise
+from reveil.releases import format_one
+from reveil.releases.limits import limits_of
 from tests.cli.run import reveil
+from tests.manifests import promise_of
 
 SCHEMA = rv.Schema(person="pid", quasi="x", sensitive="s", types={"x": "number"})
 
@@ -139,9 +138,9 @@ def test_a_manifest_is_judged_by_itself_and_not_by_the_config(tmp_path):
     found = rv.audit(release, schema, truth=frame, guarantee=Static(k=30))
     assert found.held
     assert found.limits[0]["says"] == "every group has at least 4 records"
-    release = release.under(
-        replace(release.manifest, promise=Promise("elsewhere", "", settings=frozen_object({"k": 4})))
-    )
+    # One that states no limits and is of a kind that nobody knows is judged by what the caller says.
+    silent = replace(release.manifest.promise, kind="elsewhere", limits=None)
+    release = release.under(replace(release.manifest, promise=silent))
     assert not rv.audit(release, schema, truth=frame, guarantee=Static(k=30)).held
 
 
@@ -180,8 +179,8 @@ def test_every_guarantee_declares_what_its_manifest_is_read_as():
     for guarantees in cases.values():
         for own in guarantees:
             promise = own.promise(SCHEMA, None)
-            limits = stated_limits(promise)
-            assert limits_of(promise.guarantee()) == limits
+            limits = limits_of(promise)
+            assert format_one.limits_of(promise.guarantee()) == limits
             assert limits
             numbers = [limit.at_most for limit in limits if limit.about != "link" and limit.over == "series"]
             assert promise.bound == min((n for n in numbers if n is not None), default=None)
@@ -192,14 +191,14 @@ def test_every_model_is_read_back_from_what_a_manifest_states():
 
     for cls in registry.everything("models").values():
         for model in cls.examples():
-            read = models_of(model.parameters())
+            read = format_one.models_of(model.parameters())
             assert read == ([] if isinstance(model, AnyGroup) else [model]), model
             assert isinstance(model, Model)
     assert MUniqueness(2).limits()
 
 
 def test_what_promises_nothing_has_no_limits():
-    assert limits_of({"kind": "unknown"}) is None
-    assert limits_of({"kind": "tau-safety", "m": 4, "strict": False}) == ()
-    assert read_promises([Promise("unknown", "")], None, SCHEMA).series == ()
-    assert limits_of({"kind": "static", "k": "many", "t": [1]}) == ()
+    assert limits_of(promise_of({"kind": "unknown"})) is None
+    assert limits_of(promise_of({"kind": "tau-safety", "m": 4, "strict": False})) == ()
+    assert read_promises([promise_of({"kind": "unknown"})], None, SCHEMA).series == ()
+    assert limits_of(promise_of({"kind": "static", "k": "many", "t": [1]})) == ()

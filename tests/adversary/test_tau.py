@@ -140,7 +140,7 @@ def test_one_release_leaves_exactly_what_lies_on_a_perfect_matching(case):
     present, values, fakes, fitting, _ = case
     one = present[:1], lambda t, p, g: fitting[t, p, g], values[:1], fakes[:1]
     laid = slots.slots_of(evidence_of(*one))
-    left = narrowed(laid, np.ones(len(laid.groups), bool))
+    left = narrowed(laid, np.ones(len(laid.candidates.items), bool))
     beliefs = enumerate_memberships(*one)
     assert left.sizes.tolist() == [len(beliefs.share(p, 0)) for p in present[0]]
 

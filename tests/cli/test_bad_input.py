@@ -10,7 +10,7 @@ import sys
 import polars as pl
 import pytest
 
-from reveil.releases import files
+from reveil.core import registry
 from reveil.releases.manifest import digest_of
 from reveil.tables.snapshot.types import outside_the_calendar
 from tests.cli.run import reveil
@@ -101,7 +101,6 @@ def test_no_word_of_a_panic_reaches_stderr(folder):
     # Past every check: the process prints what polars prints, and Python sees an exception that is none.
     code = (
         "import sys, polars as pl\n"
-        "from reveil.tables import snapshot\n"
         "from reveil.tables.snapshot import table\n"
         "table.check_calendar = lambda *_: None\n"
         "from reveil.cli import main\n"
@@ -271,7 +270,7 @@ def test_a_full_disk(folder, suffix, monkeypatch):
     def full(*_, **__):
         raise pl.exceptions.ComputeError("No space left on device: gout")
 
-    monkeypatch.setattr(files, "_write", full)
+    monkeypatch.setattr(registry.find("formats", suffix), "write", full)
     before = sorted(folder.iterdir())
     done = publish(folder, out=f"out.{suffix}")
     is_told(done, "cannot be written", "free space")

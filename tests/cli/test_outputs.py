@@ -158,7 +158,7 @@ def test_a_folder_that_takes_no_files_is_said(tmp_path):
 
 INTERRUPTED = """
 import os, signal, sys
-from reveil.vault import DuckDBVault
+from reveil.vault import Vault
 import reveil.series.series as series, reveil.releases.release as release
 def interrupt(function):
     def done(*a, **k):
@@ -175,7 +175,7 @@ main()
 @pytest.mark.parametrize(
     ("guarantee", "where"),
     [
-        (None, "DuckDBVault.close = interrupt(DuckDBVault.close)"),
+        (None, "Vault.close = interrupt(Vault.close)"),
         (None, "series.remark = interrupt(series.remark)"),
         (STATIC, "release.Release.write_checked = interrupt(release.Release.write_checked)"),
     ],

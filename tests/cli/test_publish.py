@@ -176,7 +176,7 @@ def test_bad_tables_end_with_2_and_write_nothing(folder, case):
         ('pid = "person"', 'pid = "person"\nname2 = "person"', "two person columns"),
         ("[columns]", "[column]", "column"),
         ("[columns]", "[columns", "TOML"),
-        ("[guarantee]", '[method]\nkind = "mondrian"\ncut = "odd"\n[guarantee]', "odd"),
+        ("[guarantee]", '[method]\nkind = "mondrian"\ncut = "odd"\n[guarantee]', "cut must be"),
         ("[guarantee]", '[method]\nkind = "mondrian"\nspeed = 3\n[guarantee]', "speed"),
     ],
 )

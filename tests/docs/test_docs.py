@@ -12,8 +12,8 @@ import pytest
 import reveil as rv
 from reveil.cli import COMMANDS, cli
 from reveil.core import registry
-from reveil.series.config import SERIES_KEYS
-from reveil.tables.schema import COLUMN_KEYS, Type
+from reveil.tables.schema import Type
+from reveil.tables.settings import ColumnSettings, SeriesSettings
 from tests.docs.pages import DOCS, ROOT, Follower, anchors, links, page, rows, sections
 from tests.docs.trials import COLUMNS, people
 
@@ -73,9 +73,10 @@ def test_every_option_is_documented_and_exists():
 def test_every_setting_of_a_config_is_documented():
     part = sections(page("command-line.md"))["The config"]
     series = [line[1].strip("`") for line in rows(part)[1:]]
-    assert series[: len(SERIES_KEYS)] == list(SERIES_KEYS)
+    keys = [own.name for own in fields(SeriesSettings)]
+    assert series[: len(keys)] == keys
     columns = rows(part[part.index("| setting of a column") :])[1:]
-    assert [line[0].strip("`") for line in columns] == [*COLUMN_KEYS]
+    assert [line[0].strip("`") for line in columns] == [own.name for own in fields(ColumnSettings)]
     assert set(Type) <= set(re.findall(r"`(\w+)`", columns[1][1]))
 
 

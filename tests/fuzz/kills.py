@@ -34,9 +34,7 @@ _SERIES = re.compile(r"\b[0-9a-f]{16}\b")
 
 def _pending(world, folder):
     """Leave release 3 prepared and not confirmed."""
-    script = (
-        "import os; from reveil.vault import DuckDBVault; DuckDBVault.confirm = lambda *_: os.kill(os.getpid(), 9)\n"
-    )
+    script = "import os; from reveil.vault import Vault; Vault.confirm = lambda *_: os.kill(os.getpid(), 9)\n"
     script += "from reveil.cli import main; main()"
     asked = ["publish", "s3.csv", *CONFIG, "-o", "r3.csv"]
     subprocess.run(

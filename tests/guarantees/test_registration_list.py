@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.core.errors import DataError, RefusedError
+from reveil.core.errors import DataError, RefusedError, VerificationError
+from reveil.tables.snapshot import canonical_text, read_snapshot
+from reveil.verification.population import _listed
 from tests.series.cases import command
 
 SCHEMA = rv.Schema(person="pid", quasi=("x", "y"), sensitive="s")
@@ -148,3 +150,51 @@ def test_on_the_command_line(tmp_path):
         assert done.returncode == 2
         assert all(word in done.stderr for word in words), done.stderr
     assert publish(good).returncode == 0
+
+
+def test_a_quote_that_swallows_persons(tmp_path):
+    """The name of a column that nobody looks at took persons of the list with it, and the rest was read as a list."""
+    (tmp_path / "reveil.toml").write_text(CONFIG)
+    people()[4:].write_csv(tmp_path / "t.csv")
+    good = people().select("pid", "x", "y").with_columns(note=pl.lit("")).write_csv()
+
+    def publish(listed):
+        (tmp_path / "list.csv").write_text(listed)
+        return command("publish", tmp_path / "t.csv", "-c", tmp_path / "reveil.toml", "-o", tmp_path / "o.csv")
+
+    swallowing = good.replace("note\n", '"note\n').replace('p1,0,B,""', 'p1,0,B,"').replace('""', "")
+    assert swallowing.startswith('pid,x,y,"note\np0,0,A,\np1,0,B,"\np2,')
+    done = publish(swallowing)
+    assert done.returncode == 2
+    assert "list.csv:1" in done.stderr
+    assert "column 4" in done.stderr
+    assert "p0" not in done.stderr
+    assert publish(good).returncode == 0
+
+
+def test_frames_are_read_as_strictly_as_files(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+    listed = people().drop("s").to_pandas()
+    odd = listed.assign(mixed=[1, "a", object()] * 4)  # a column that nobody looks at
+    assert opened(tmp_path / "one", odd).publish(people()).manifest["rows"] == 12
+    twice = pandas.concat([listed, listed[["x"]]], axis=1)
+    with pytest.raises(DataError, match="one name stands more than once"):
+        opened(tmp_path / "two", twice).publish(people())
+    unnamed = people().drop("s").with_columns(pl.lit(1).alias(""))
+    with pytest.raises(DataError, match="has no name"):
+        opened(tmp_path / "three", unnamed).publish(people())
+
+
+def test_the_judge_reads_the_list_as_the_publisher_does(tmp_path):
+    """It took any file for a CSV, and the ids of a file for texts as they stand, whatever the table makes of them."""
+    everybody = people("{}.0")
+    everybody.write_csv(tmp_path / "t.csv")
+    everybody.drop("s").write_csv(tmp_path / "list.csv")
+    release = opened(tmp_path, tmp_path / "list.csv").publish(tmp_path / "t.csv")
+    table = read_snapshot(tmp_path / "t.csv", SCHEMA)
+    assert _listed(tmp_path / "list.csv", table, release, None)["pid"].equals(canonical_text(table.frame["pid"]))
+    (tmp_path / "list.txt").write_bytes((tmp_path / "list.csv").read_bytes())
+    with pytest.raises(VerificationError, match="registration list cannot be read"):
+        _listed(tmp_path / "list.txt", table, release, None)

@@ -14,7 +14,7 @@ from reveil.core import registry
 from reveil.core.errors import ConfigError, FileError
 from reveil.reporting import render, report
 from reveil.reporting.parts import at, display
-from reveil.reporting.words import SECTIONS, plain_limits, plain_words, sections
+from reveil.reporting.words import SECTIONS, sections
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file
 from tests.reporting.conftest import published
@@ -236,6 +236,14 @@ def test_every_model_says_what_it_promises(kind):
     found = sections(registry.find("models", kind))
     assert {"guarantee", "source"} <= set(found)
     assert not ILLNESSES.search(" ".join(found.values()))
+
+
+def plain_words(guarantee):
+    return guarantee.explained.words(guarantee.bound, guarantee.settings())
+
+
+def plain_limits(guarantee):
+    return guarantee.explained.not_covered
 
 
 def test_plain_words():

@@ -12,7 +12,7 @@ import pytest
 
 from reveil.core.errors import VerificationError
 from tests.sabotage import forgeries, groupers, guarantees, models
-from tests.sabotage.registry import SABOTAGES, Sabotage
+from tests.sabotage.registry import KEY, SABOTAGES, Sabotage
 
 FILE = Path(__file__).parents[2] / "docs" / "evidence" / "sabotage.json"
 assert all((forgeries, groupers, guarantees, models))
@@ -21,7 +21,7 @@ assert all((forgeries, groupers, guarantees, models))
 def caught_by(sabotage: Sabotage) -> str | None:
     """Return the check that refused a sabotage, None if nothing did."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.delenv("REVEIL_KEY", raising=False)
+        patch.setenv("REVEIL_KEY", KEY)
         try:
             sabotage.run(patch, Path(folder))
         except VerificationError as error:

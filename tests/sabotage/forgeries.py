@@ -8,6 +8,7 @@ import polars as pl
 
 from reveil.releases.manifest import manifest_path
 from reveil.series.publishing import verify_file
+from tests.manifests import mirrored
 from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import CONFIG, filed, forged, people
 
@@ -27,7 +28,11 @@ def set_of(**changes):
 
 
 def promise_of(**changes):
-    return lambda told: told["guarantee"].update(changes)
+    def change(told):
+        told["guarantee"].update(changes)
+        told["promise"] = mirrored(told)
+
+    return change
 
 
 def at(row, column, value):

@@ -97,6 +97,7 @@ def over_each_series(kind):
             keep = np.arange(last)
             cut = replace(
                 release,
+                manifest=replace(release.manifest, rows=last),
                 classes=release.classes[keep],
                 values=release.values[keep],
                 groups=None if release.groups is None else release.groups[keep],

@@ -25,6 +25,7 @@ class Sabotage:
 
 
 SABOTAGES: dict[str, Sabotage] = {}
+KEY = "5e" * 32  # with one at random, a sabotage of whom is remembered may happen to change nothing
 
 
 def sabotage(

@@ -10,7 +10,7 @@ from reveil.core import registry
 from reveil.core.errors import VerificationError
 from tests.sabotage import forgeries, groupers, guarantees, models
 from tests.sabotage.evidence import FILE
-from tests.sabotage.registry import SABOTAGES
+from tests.sabotage.registry import KEY, SABOTAGES
 
 AT_LEAST = 80
 PARTS = ("models", "groupers", "recoders", "guarantees")
@@ -22,7 +22,7 @@ assert all((forgeries, groupers, guarantees, models))
     [pytest.param(own, id=own.name, marks=[pytest.mark.slow] if own.slow else []) for own in SABOTAGES.values()],
 )
 def test_it_is_refused(sabotage, monkeypatch, tmp_path):
-    monkeypatch.delenv("REVEIL_KEY", raising=False)
+    monkeypatch.setenv("REVEIL_KEY", KEY)
     with pytest.raises(VerificationError):
         sabotage.run(monkeypatch, tmp_path)
 

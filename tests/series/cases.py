@@ -14,7 +14,7 @@ import pytest
 
 import reveil as rv
 from reveil.cli import main
-from reveil.vault import DuckDBVault
+from reveil.vault import Vault
 
 VALUES = ("asthma", "flu", "gout", "mumps", "rash", "ulcer", "zoster")
 SCHEMA = rv.Schema(person="pid", quasi=("age", "town"), sensitive="disease")
@@ -84,9 +84,10 @@ def command(*arguments):
 
 def tables(vault):
     """Return all that the vault's database knows, table by table, rows sorted; times are left out."""
-    with DuckDBVault.open(vault, create=False) as opened:
-        connection = opened._con
-        names = ["settings", "releases", "attributes", "dictionary", "persons", "signatures", "told", "placements"]
+    with Vault.open(vault, create=False) as opened:
+        connection = opened.store.connection
+        names = ["settings", "releases", "attributes", "dictionary", "persons", "placements"]
+        names += ["ledger_signatures", "ledger_told"]
         found = {name: sorted(connection.table(name).fetchall(), key=repr) for name in names}
     manifests = [json.loads(row[7]) for row in found["releases"]]
     found["releases"] = [(row[0], row[1], row[3], row[4], row[6], row[9]) for row in found["releases"]]

@@ -8,9 +8,9 @@ import pytest
 
 import reveil as rv
 from reveil.core.errors import ConfigError, RefusedError, VaultError
-from reveil.vault import DuckDBVault
+from reveil.vault import Vault
 from tests.series.cases import SCHEMA, command, config, contents, copied, series, snapshot, tables, written
-from tests.vault.cases import by_hand
+from tests.vault.cases import FORMAT_5, by_hand
 
 NEXT = (0, 60)
 
@@ -57,8 +57,8 @@ def anchor(folder):
 
 
 def acts(vault):
-    with DuckDBVault.open(vault, create=False) as opened:
-        return [row[0] for row in opened._con.execute("SELECT act FROM chain ORDER BY entry").fetchall()]
+    with Vault.open(vault, create=False) as opened:
+        return [row[0] for row in opened.store.connection.execute("SELECT act FROM chain ORDER BY entry").fetchall()]
 
 
 def test_every_change_of_state_moves_the_anchor(tmp_path):
@@ -68,7 +68,7 @@ def test_every_change_of_state_moves_the_anchor(tmp_path):
 
     def step(done):
         done()
-        with DuckDBVault.open(own.vault, anchor=own.anchor) as vault:
+        with Vault.open(own.vault, anchor=own.anchor) as vault:
             standing = vault.standing()
         assert standing.contained
         assert not standing.behind
@@ -298,6 +298,7 @@ def test_a_vault_of_before_gets_a_chain_and_an_anchor(folder):
     (folder / "ward.anchor").unlink()
     by_hand(
         folder / "ward.vault",
+        *FORMAT_5,
         "DROP TABLE chain",
         "DROP TABLE seals",
         "DELETE FROM migrations WHERE version > 3",

@@ -139,7 +139,7 @@ def test_a_tombstone_of_a_cohort_has_no_value(tmp_path):
 
     def cohorts():
         with own._opened() as vault:
-            return dict(vault._con.execute("SELECT person, value FROM ledger_cohorts").fetchall())
+            return dict(vault.store.connection.execute("SELECT person, value FROM ledger_cohorts").fetchall())
 
     def person(number):
         with own._opened() as vault:

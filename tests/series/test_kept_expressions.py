@@ -8,7 +8,7 @@ import pytest
 import reveil as rv
 from reveil.core.errors import ConfigError
 from tests.series.cases import command, config, contents, series, snapshot, tables
-from tests.vault.cases import by_hand, in_bytes
+from tests.vault.cases import FORMAT_5, by_hand, in_bytes
 
 TOWN = "lighthouse of the northernmost island"
 WHERE = f"age < 75 and not town = '{TOWN}'"
@@ -95,6 +95,7 @@ def old(vault):
     by_hand(
         vault,
         f"UPDATE releases SET request = '{request}' WHERE release = 1",  # noqa: S608
+        *FORMAT_5,
         "DROP TABLE chain",
         "DROP TABLE seals",
         "DELETE FROM migrations WHERE version > 2",
@@ -134,9 +135,9 @@ def test_an_interrupted_replacement_is_finished(tmp_path, published, monkeypatch
     def stop(*_):
         raise StoppedError
 
-    for place in ("replace_texts", "rewrite"):
+    for place in ("vault.replace_texts", "stores.duckdb_file.rewrite"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"reveil.vault.duckdb_vault.{place}", stop)
+            patch.setattr(f"reveil.vault.{place}", stop)
             with pytest.raises(StoppedError):
                 rv.Series.load(published).history()
     assert in_bytes(vault, TOWN) == [TOWN]

@@ -15,7 +15,7 @@ from tests.series.cases import chain_is_sound, config, contents, copied, digest,
 PRELUDE = """
 import os, sys
 import reveil.releases.release, reveil.series.drafts, reveil.series.series, reveil.vault.writing
-from reveil.vault import DuckDBVault
+from reveil.vault import Vault
 def die(*_, **__):
     os.kill(os.getpid(), 9)
 def first_only(drafts, folder, *_):
@@ -30,15 +30,15 @@ def then_die(function):
 FINISH = "\nfrom reveil.cli import main; main()"
 AS_BEFORE = {
     "while the draft is written": "reveil.releases.release.put_in_place = first_only",
-    "after the draft": "DuckDBVault.prepare = die",
+    "after the draft": "Vault.prepare = die",
     "inside the transaction": "reveil.vault.writing._write_release = die",
 }
 PENDING = {
-    "after prepare": "DuckDBVault.prepare = then_die(DuckDBVault.prepare)",
+    "after prepare": "Vault.prepare = then_die(Vault.prepare)",
     "during the copy": "reveil.series.drafts.put_in_place = first_only",
-    "after the copy": "DuckDBVault.confirm = die",
+    "after the copy": "Vault.confirm = die",
 }
-AFTER = "DuckDBVault.confirm = then_die(DuckDBVault.confirm)"
+AFTER = "Vault.confirm = then_die(Vault.confirm)"
 
 
 def publish(folder, script=""):
@@ -172,7 +172,7 @@ def test_an_abandoned_release_stays_told(folder, calm):
     assert manifest["previous"] == with_2[2].manifest_digest
     assert json.loads(with_2[2].manifest)["previous"] == digest(folder / "r1.manifest.json")
     assert own.check(folder) == []
-    assert {row[:4] for row in tables(own.vault)["told"]} >= {row[:4] for row in told["told"]}
+    assert {row[:4] for row in tables(own.vault)["ledger_told"]} >= {row[:4] for row in told["ledger_told"]}
     assert own.history()[2]["inserted"] == 2
 
 

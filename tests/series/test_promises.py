@@ -6,7 +6,7 @@ import pytest
 import reveil as rv
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.comparing import check_promise
-from reveil.vault import DuckDBVault
+from reveil.vault import Vault
 
 SCHEMA = rv.Schema(person="pid", quasi=["age"], sensitive="disease")
 
@@ -107,5 +107,5 @@ def test_ids_that_match_nobody_are_remarked_on(tmp_path):
     series = rv.Series.open(tmp_path / "v", SCHEMA, rv.TauSafety(m=2, domain=tuple("abcdefgh")))
     assert "new vault" in series.publish_to(None, people(6, "abc")).note
     assert "none of the 6 persons" in series.publish_to(None, people(6, "abc", start=100)).note
-    with DuckDBVault.open(tmp_path / "v") as vault:
+    with Vault.open(tmp_path / "v") as vault:
         assert vault.head() == 2

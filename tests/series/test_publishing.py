@@ -254,7 +254,7 @@ def test_several_sensitive_columns_are_all_kept():
 def test_the_manifest_is_json_without_seed_or_raw_values():
     frame, schema = hospital.month(300), hospital.schema()
     release = rv.anonymize(frame, schema, rv.KAnonymity(5), seed=123456789)
-    text = json.dumps(release.manifest)
+    text = json.dumps(release.manifest.to_json())
     assert "123456789" not in text
     assert not any(name in text for name in frame["name"])
     assert {c["name"] for c in release.manifest["columns"]} == set(schema.quasi) | set(schema.sensitive)

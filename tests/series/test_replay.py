@@ -73,8 +73,8 @@ def test_people_who_were_erased_do_not_end_it(published):
 
 def test_books_that_lost_something_are_found(published):
     series = rv.Series.load(published / "reveil.toml")
-    with series._opened() as vault, vault._transaction() as connection:
-        connection.execute("DELETE FROM told WHERE person % 5 = 0")
+    with series._opened() as vault, vault.store.transaction() as connection:
+        connection.execute("DELETE FROM ledger_told WHERE person % 5 = 0")
     done = reveil("verify", "--series", "-c", published / "reveil.toml")
     assert done.returncode == 1
     assert "the vault's books do not say what was told" in done.stderr
@@ -85,11 +85,13 @@ def test_books_that_lost_something_are_found(published):
 def test_a_series_from_before_the_judge_goes_on(published):
     """A vault without the judge's record: its books are taken over, and from then on the judge has its own."""
     series = rv.Series.load(published / "reveil.toml")
-    with series._opened() as vault, vault._transaction() as connection:
+    with series._opened() as vault, vault.store.transaction() as connection:
         connection.execute("DELETE FROM settings WHERE key = 'judged'")
         connection.execute("DELETE FROM ledger_judged_sets")
         connection.execute("DELETE FROM ledger_judged_members")
     series.publish(pl.concat([LATER, FRAME[:2]]))
     with series._opened() as vault:
         assert vault.setting("judged") == 3
-        assert vault._con.execute("SELECT count(DISTINCT person) FROM ledger_judged_sets").fetchone()[0] == 60
+        assert (
+            vault.store.connection.execute("SELECT count(DISTINCT person) FROM ledger_judged_sets").fetchone()[0] == 60
+        )

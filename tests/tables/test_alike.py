@@ -20,7 +20,7 @@ from reveil.series.publishing import publish_file, verify_file
 from reveil.tables.alike import alike, fold_distinct, fold_text, folded, one_spelling, spelled_as
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import read_snapshot
-from reveil.vault import DuckDBVault
+from reveil.vault import Vault
 from tests.cli.run import reveil
 
 SCHEMA = rv.Schema(person="pid", quasi="age", sensitive="diagnosis")
@@ -260,7 +260,7 @@ def test_orders_and_hierarchies_give_the_spelling(tmp_path):
 
 def _made_before(vault) -> None:
     """Make a vault look like one from before texts were folded."""
-    with DuckDBVault.open(vault) as opened:
+    with Vault.open(vault) as opened:
         before = {k: v for k, v in opened.setting("config").items() if not k.endswith(".compare")}
         opened._connection.execute("UPDATE settings SET value = ? WHERE key = 'config'", [json.dumps(before)])
 

@@ -1,14 +1,29 @@
 """A publisher in miniature: turns rows of text into what the vault is told."""
 
 import struct
+from dataclasses import fields
 
 import duckdb
 import numpy as np
 import polars as pl
 
-from reveil.vault import Change, DuckDBVault
+from reveil.series.book import VaultBook
+from reveil.series.signatures import SIGNATURES, TOLD, entries_of
+from reveil.vault import Change, Records, ReleaseRow, Vault
 
 DISEASE = "disease"
+# What makes format 5 of format 6, but for the seals.
+FORMAT_5 = (
+    "CREATE TABLE signatures (signature INTEGER, members TEXT)",
+    "INSERT INTO signatures SELECT signature, string_agg(code, ',' ORDER BY code) FROM ledger_signatures GROUP BY ALL",
+    "CREATE TABLE told (person INTEGER, signature INTEGER)",
+    "INSERT INTO told SELECT person, signature FROM ledger_told",
+    "INSERT INTO settings SELECT 'next_signature', CAST(COUNT(*) AS TEXT) FROM signatures",
+    "DROP TABLE ledger_signatures",
+    "DROP TABLE ledger_told",
+    "DELETE FROM ledgers WHERE name IN ('signatures', 'told')",
+    "DELETE FROM migrations WHERE version > 5",
+)
 
 
 def pseudonym(vault, person):
@@ -41,12 +56,13 @@ def change_of(vault, rows, told=None, *, release=None, state="pending", archive=
     place = {person: n for n, person in enumerate(rows)}
     members = [",".join(map(str, sorted(code_of[v] for v in group))) for group in (told or {}).values()]
     members = pl.Series("members", members, dtype=pl.String)
-    distinct = members.unique(maintain_order=True)
     record = pl.Series("record", [place[p] for p in told or {}], dtype=pl.Int32)
     spots = pl.DataFrame(
         {"record": np.arange(len(rows)), "place": np.arange(len(rows))[::-1] + 10, "grp": np.arange(len(rows)) // 2}
     )
-    return Change(
+    told = pl.DataFrame([record, members])
+    entries = entries_of(VaultBook.of_nobody(vault), told, replaces=more.pop("replaces", False))
+    return change(
         **{
             "release": vault.head() + 1 if release is None else release,
             "state": state,
@@ -59,23 +75,32 @@ def change_of(vault, rows, told=None, *, release=None, state="pending", archive=
             "low": low,
             "person": known.person,
             "changed": changed,
-            "records": records,
+            "codes": records,
             "gone": known.gone,
-            "signatures": distinct.filter(pl.Series(vault.find_signatures(distinct) < 0)),
-            "told": pl.DataFrame([record, members]),
             "placements": spots if archive else None,
-            "signed": DISEASE,
             **more,
+            "settings": {"signed": DISEASE, **more.get("settings", {})},
+            "entries": (*entries, *more.get("entries", ())),
         }
     )
 
 
+def change(**given):
+    """A change from all of its parts by name."""
+
+    def part(kind):
+        return kind(**{name: given.pop(name) for name in [f.name for f in fields(kind)] if name in given})
+
+    row, records = part(ReleaseRow), part(Records)
+    return Change(row, records, **given)
+
+
 def publish(vault, rows, told=None, **more):
-    change = change_of(vault, rows, told, **more)
-    vault.prepare(change)
-    if change.state == "pending":
-        vault.confirm(change.release)
-    return change.release
+    made = change_of(vault, rows, told, **more)
+    vault.prepare(made)
+    if made.row.state == "pending":
+        vault.confirm(made.row.release)
+    return made.row.release
 
 
 def last_records(vault, persons):
@@ -92,14 +117,21 @@ def last_records(vault, persons):
 
 def signatures_of(vault, persons):
     """{person: the set of groups of diseases that they were told in}."""
-    high, low = vault.key.pseudonyms(pl.Series(persons, dtype=pl.String))
-    told = vault.recall(high, low).told
-    members = dict(vault.signature_members(told["signature"].to_numpy()).iter_rows())
     values = dict(vault.values(DISEASE).iter_rows())
+    members = {}
+    for signature, code in vault.ledger(SIGNATURES).iter_rows():
+        members.setdefault(signature, set()).add(values[code])
     out = {person: set() for person in persons}
-    for record, signature in told.iter_rows():
-        out[persons[record]].add(frozenset(values[code] for code in members[signature]))
+    for record, signature in told_of(vault, persons):
+        out[persons[record]].add(frozenset(members[signature]))
     return out
+
+
+def told_of(vault, persons):
+    """The place of each person, and the number of each signature that they were told, in order."""
+    high, low = vault.key.pseudonyms(pl.Series(persons, dtype=pl.String))
+    place = {int(person): n for n, person in enumerate(vault.recall(high, low).person) if person >= 0}
+    return sorted((place[person], number) for person, number in vault.ledger(TOLD).iter_rows() if person in place)
 
 
 def in_bytes(folder, *wanted):
@@ -117,4 +149,4 @@ def by_hand(folder, *statements, sealed=True):
 
 
 def opened(folder):
-    return DuckDBVault.open(folder)
+    return Vault.open(folder)

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from reveil.core.errors import ReveilError
-from reveil.vault import DuckDBVault
+from reveil.series.signatures import SIGNATURES, TOLD
+from reveil.vault import Vault
 from tests.vault.cases import publish
 
 FILE = "vault.duckdb"
@@ -20,7 +21,7 @@ def whole(tmp_path_factory):
     """A vault as a publisher leaves it who is killed right after a release was prepared."""
     folder = tmp_path_factory.mktemp("damage")
     told = dict.fromkeys(list(PEOPLE)[:100], ("d1", "d2"))
-    with DuckDBVault.open(folder / "v") as vault:
+    with Vault.open(folder / "v") as vault:
         publish(vault, PEOPLE, told)
         publish(vault, LATER)
         shutil.copytree(vault.folder, folder / "killed")
@@ -29,12 +30,13 @@ def whole(tmp_path_factory):
 
 def known(folder):
     """Return all that a vault knows; a vault that cannot be read raises."""
-    with DuckDBVault.open(folder, create=False) as vault:
+    with Vault.open(folder, create=False) as vault:
         found = {"head": vault.head(), "releases": vault.releases(), "attributes": vault.attributes()}
         high, low = vault.key.pseudonyms(pl.Series(list(LATER), dtype=pl.String))
         found["placements"] = [vault.placements(n, high, low).rows() for n in (1, 2)]
         recall = vault.recall(high, low)
-        found["told"] = recall.told.rows()
+        found["told"] = sorted(vault.ledger(TOLD).rows())
+        found["signatures"] = sorted(vault.ledger(SIGNATURES).rows())
         found["last"] = {name: codes.tolist() for name, codes in recall.last.items()}
         found["values"] = {name: vault.values(name).rows() for name in vault.attributes()}
         return found

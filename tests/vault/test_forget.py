@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reveil.vault import DuckDBVault
+from reveil.vault import Vault
 from reveil.vault.private import private
 from tests.vault.cases import change_of, in_bytes, last_records, opened, pseudonym, publish, signatures_of
 
@@ -27,7 +27,7 @@ def _no_key_from_outside(monkeypatch):
 
 @pytest.fixture
 def vault(tmp_path):
-    with DuckDBVault.open(tmp_path / "hospital.vault") as opened:
+    with Vault.open(tmp_path / "hospital.vault") as opened:
         publish(opened, ROWS, GROUPS)
         yield opened
 
@@ -117,7 +117,7 @@ def test_an_erasure_that_was_interrupted_is_finished_when_the_vault_is_opened(va
         raise StoppedError
 
     with monkeypatch.context() as patch:
-        patch.setattr("reveil.vault.duckdb_vault.rewrite", stop)
+        patch.setattr("reveil.vault.stores.duckdb_file.rewrite", stop)
         with pytest.raises(StoppedError):
             vault.forget(high, low)
     vault.close()

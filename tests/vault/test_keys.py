@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reveil.core.errors import VaultError
-from reveil.vault import DuckDBVault, Key
-from tests.vault.cases import by_hand
+from reveil.vault import Key, Vault
+from reveil.vault.keys import FolderKeys
+from tests.vault.cases import FORMAT_5, by_hand
 
 SECRET = bytes(range(32))
 
@@ -46,7 +47,7 @@ def test_streams_differ_by_key_seed_and_release():
 
 
 def test_a_key_shows_nothing(tmp_path):
-    key = Key.load_or_make(tmp_path)
+    key = FolderKeys(tmp_path).load_or_make()
     text = (tmp_path / "key").read_text().strip()
     assert len(text) == 64
     assert text not in repr(key)
@@ -57,51 +58,52 @@ def test_a_key_shows_nothing(tmp_path):
 
 
 def test_the_key_is_made_once_and_private(tmp_path):
-    first = Key.load_or_make(tmp_path)
+    first = FolderKeys(tmp_path).load_or_make()
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
-    assert Key.load_or_make(tmp_path).check() == Key.load(tmp_path).check() == first.check()
+    assert FolderKeys(tmp_path).load_or_make().check() == FolderKeys(tmp_path).load().check() == first.check()
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
 
 
 def test_a_key_from_the_environment_is_not_written(tmp_path, monkeypatch):
     monkeypatch.setenv("REVEIL_KEY", SECRET.hex().upper())
-    assert Key.load_or_make(tmp_path).check() == Key(SECRET).check()
+    assert FolderKeys(tmp_path).load_or_make().check() == Key(SECRET).check()
     monkeypatch.setenv("REVEIL_KEY", "correct horse battery staple")
-    words = Key.load_or_make(tmp_path)
-    assert words.check() == Key.load(tmp_path).check() != Key(SECRET).check()
+    words = FolderKeys(tmp_path).load_or_make()
+    assert words.check() == FolderKeys(tmp_path).load().check() != Key(SECRET).check()
     assert not list(tmp_path.iterdir())
 
 
 def test_a_passphrase_is_salted_and_costly(tmp_path, monkeypatch):
     """What a passphrase makes depends on the vault; where a vault has no salt it is what it was when it was made."""
     monkeypatch.setenv("REVEIL_KEY", "correct horse battery staple")
-    keys = {Key.load(tmp_path, salt).check() for salt in (b"a" * 16, b"b" * 16, None)}
+    keys = {FolderKeys(tmp_path).load(salt).check() for salt in (b"a" * 16, b"b" * 16, None)}
     assert len(keys) == 3
     known = hashlib.scrypt(b"correct horse battery staple", salt=b"a" * 16, n=2**15, r=8, p=1, maxmem=2**26, dklen=32)
-    assert Key.load(tmp_path, b"a" * 16).check() == Key(known).check()
-    assert Key.load(tmp_path).check() == Key(hashlib.sha256(b"correct horse battery staple").digest()).check()
+    assert FolderKeys(tmp_path).load(b"a" * 16).check() == Key(known).check()
+    assert FolderKeys(tmp_path).load().check() == Key(hashlib.sha256(b"correct horse battery staple").digest()).check()
     monkeypatch.setenv("REVEIL_KEY", SECRET.hex())
-    assert Key.load(tmp_path, b"a" * 16).check() == Key(SECRET).check(), "64 hex digits are a key as they are"
+    assert FolderKeys(tmp_path).load(b"a" * 16).check() == Key(SECRET).check(), "64 hex digits are a key as they are"
 
 
 def test_a_vault_of_before_keeps_its_derivation(tmp_path, monkeypatch):
     monkeypatch.setenv("REVEIL_KEY", "correct horse battery staple")
-    with DuckDBVault.open(tmp_path / "new") as vault:
+    with Vault.open(tmp_path / "new") as vault:
         salted = vault.key.check()
-    with DuckDBVault.open(tmp_path / "new") as vault:
-        assert vault.key.check() == salted != Key.load(tmp_path).check()
-    with DuckDBVault.open(tmp_path / "old") as vault:
-        old = Key.load(vault.folder).check()
+    with Vault.open(tmp_path / "new") as vault:
+        assert vault.key.check() == salted != FolderKeys(tmp_path).load().check()
+    with Vault.open(tmp_path / "old") as vault:
+        old = FolderKeys(vault.folder).load().check()
     by_hand(
         tmp_path / "old",
         "DELETE FROM settings WHERE key = 'key_salt'",
         f"UPDATE settings SET value = '\"{old}\"' WHERE key = 'key_check'",  # noqa: S608 -- hex digits
+        *FORMAT_5,
         "DELETE FROM chain",
         "DROP TABLE chain",
         "DROP TABLE seals",
         "DELETE FROM migrations WHERE version > 3",
     )
-    with DuckDBVault.open(tmp_path / "old") as vault:
+    with Vault.open(tmp_path / "old") as vault:
         assert vault.key.check() == old
 
 
@@ -109,7 +111,7 @@ def test_a_vault_of_before_keeps_its_derivation(tmp_path, monkeypatch):
 def test_a_short_key_is_refused(tmp_path, monkeypatch, text):
     monkeypatch.setenv("REVEIL_KEY", text)
     with pytest.raises(VaultError, match="too short") as caught:
-        Key.load_or_make(tmp_path)
+        FolderKeys(tmp_path).load_or_make()
     assert caught.value.hint
     assert caught.value.exit_code == 2
 
@@ -118,14 +120,14 @@ def test_a_short_key_is_refused(tmp_path, monkeypatch, text):
 def test_a_damaged_key_file_is_refused(tmp_path, content):
     (tmp_path / "key").write_bytes(content)
     with pytest.raises(VaultError, match=r"damaged|cannot be read") as caught:
-        Key.load_or_make(tmp_path)
+        FolderKeys(tmp_path).load_or_make()
     assert "backup" in caught.value.hint
     assert (tmp_path / "key").read_bytes() == content
 
 
 def test_a_missing_key_file_is_not_replaced_by_loading(tmp_path):
     with pytest.raises(VaultError, match="missing") as caught:
-        Key.load(tmp_path)
+        FolderKeys(tmp_path).load()
     assert "adopt" in caught.value.hint
     assert not list(tmp_path.iterdir())
 

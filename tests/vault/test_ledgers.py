@@ -4,8 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reveil.vault import Change, DuckDBVault
+from reveil.vault import Vault
 from reveil.vault.protocol import Entries, Ledger
+from tests.vault.cases import change
 
 MARKS = Ledger("marks", keys=("value",), whole=("links",), real=("left",), coded="value")
 SHORT = Ledger("short", whole=("cell",), outlives=False)
@@ -14,7 +15,7 @@ SIZES = Ledger("sizes", keys=("cell",), whole=("size",), personal=False)
 
 @pytest.fixture
 def vault(tmp_path):
-    with DuckDBVault.open(tmp_path / "vault") as opened:
+    with Vault.open(tmp_path / "vault") as opened:
         yield opened
 
 
@@ -24,7 +25,7 @@ def tell(vault, people, *entries, **more):
     known = vault.recall(high, high)
     release = vault.head() + 1
     vault.prepare(
-        Change(
+        change(
             release=release,
             state="pending",
             created="now",
@@ -36,6 +37,7 @@ def tell(vault, people, *entries, **more):
             changed=np.ones(len(high), np.bool_),
             gone=known.gone,
             entries=entries,
+            settings={"signed": "disease"},
             **more,
         )
     )
@@ -106,8 +108,7 @@ def test_forgetting(vault, tombstone):
         Entries(SIZES, rows(cell=[4], size=[2])),
         types={"disease": "String"},
         dictionary={"disease": pl.Series(["flu", "gout"])},
-        records={"disease": np.array([0, 1], np.int32)},
-        signed="disease",
+        codes={"disease": np.array([0, 1], np.int32)},
     )
     assert vault.forget(7, 7, tombstone=tombstone)
     assert vault.ledger(MARKS)["person"].sort().to_list() == ([0, 1] if tombstone else [1])

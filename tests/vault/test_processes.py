@@ -16,8 +16,9 @@ GROUPS = {"p1": ("cold", "flu")}
 
 PRELUDE = f"""
 import os, signal, sys, pathlib
-import reveil.vault.duckdb_vault as module
-from reveil.vault import erasure, writing
+import reveil.vault.stores.duckdb_file as module
+from reveil.vault import writing
+from reveil.vault.stores import rewriting
 from tests.vault.cases import change_of, opened, pseudonym, publish
 ROWS, NEXT, GROUPS = {ROWS!r}, {NEXT!r}, {GROUPS!r}
 def die(*_, **__):
@@ -28,7 +29,7 @@ INSIDE = "writing._write_release = die; vault.prepare(change_of(vault, NEXT, GRO
 AFTER = "vault.prepare(change_of(vault, NEXT, GROUPS)); die()"
 BEFORE_COPY = "module.rewrite = die; vault.forget(*pseudonym(vault, 'p1'))"
 BEFORE_REPLACE = "pathlib.Path.replace = die; vault.forget(*pseudonym(vault, 'p1'))"
-AFTER_REPLACE = "erasure.sync_folder = die; vault.forget(*pseudonym(vault, 'p1'))"
+AFTER_REPLACE = "rewriting.sync_folder = die; vault.forget(*pseudonym(vault, 'p1'))"
 
 
 @pytest.fixture(autouse=True)

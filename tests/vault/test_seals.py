@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from reveil.core.errors import BusyError, VaultError
-from reveil.vault import DuckDBVault, seals
+from reveil.vault import Vault
 from reveil.vault.protocol import Entries, Ledger
-from tests.vault.cases import by_hand, change_of, in_bytes, last_records, opened, pseudonym, publish
+from reveil.vault.stores import seals
+from tests.vault.cases import FORMAT_5, by_hand, change_of, in_bytes, last_records, opened, pseudonym, publish
 
 ROWS = {f"p{n}": {"job": f"the job of p{n}", "disease": f"d{n % 3}"} for n in range(9)}
 TOLD = dict.fromkeys(ROWS, ("d0", "d1"))
@@ -25,7 +26,7 @@ def _no_key_from_outside(monkeypatch):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    with DuckDBVault.open(tmp_path_factory.mktemp("seals") / "v") as vault:
+    with Vault.open(tmp_path_factory.mktemp("seals") / "v") as vault:
         publish(vault, ROWS, TOLD, entries=(ENTRIES,))
         publish(vault, ROWS, archive=False)
         publish(vault, ROWS, TOLD)
@@ -39,16 +40,18 @@ def folder(made, tmp_path):
 
 def sound(vault):
     """Compare everything with its seal; return whether all are of this version of DuckDB."""
-    return seals.check(vault._con, vault.key, vault.folder, None)
+    return seals.check(vault.store.connection, vault.key, vault.folder, None)
 
 
 def kept(vault):
-    return {(name, release): digest for name, release, digest, _ in vault._con.table("seals").fetchall()}
+    return {(name, release): digest for name, release, digest, _ in vault.store.connection.table("seals").fetchall()}
 
 
 def test_every_table_has_a_seal(folder):
     with opened(folder) as vault:
-        tables = {name for (name,) in vault._con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+        tables = {
+            name for (name,) in vault.store.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        }
         releases = {("placements", release) for release in (1, 2, 3)}
         assert kept(vault).keys() == {(name, -1) for name in tables - {"seals", "placements"}} | releases
         assert sound(vault)
@@ -61,9 +64,9 @@ def test_every_table_has_a_seal(folder):
         ("persons", "UPDATE persons SET a0 = NULL WHERE person = 4"),
         ("persons", "DELETE FROM persons WHERE person = 4"),
         ("persons", "UPDATE persons SET a0 = 9 - a0 WHERE person IN (4, 5)"),
-        ("told", "INSERT INTO told VALUES (4, 0)"),
-        ("told", "DELETE FROM told"),
-        ("signatures", "UPDATE signatures SET members = ''"),
+        ("ledger_told", "INSERT INTO ledger_told VALUES (4, 9)"),
+        ("ledger_told", "DELETE FROM ledger_told"),
+        ("ledger_signatures", "UPDATE ledger_signatures SET code = 2 WHERE code = 1"),
         ("dictionary", "UPDATE dictionary SET value = 'x' WHERE code = 1 AND attribute = 0"),
         ("attributes", "UPDATE attributes SET next_code = 0 WHERE attribute = 1"),
         ("releases", "UPDATE releases SET state = 'abandoned' WHERE release = 2"),
@@ -74,12 +77,12 @@ def test_every_table_has_a_seal(folder):
         ("settings", "UPDATE settings SET value = '\"x\"' WHERE key = 'key_salt'"),
         ("settings", "UPDATE settings SET value = NULL WHERE key = 'key_salt'"),
         ("ledger_marks", 'UPDATE ledger_marks SET "left" = 0 WHERE person = 4'),
-        ("ledger_marks", "DELETE FROM ledgers"),
+        ("ledger_marks", "DELETE FROM ledgers WHERE name = 'marks'"),
         ("chain", "DELETE FROM chain WHERE entry = (SELECT MAX(entry) FROM chain)"),
         ("migrations", "UPDATE migrations SET applied = ''"),
-        ("told", "DELETE FROM seals WHERE name = 'told'"),
+        ("ledger_told", "DELETE FROM seals WHERE name = 'ledger_told'"),
         ("attributes", "DELETE FROM seals"),
-        ("told", "UPDATE seals SET digest = '' WHERE name = 'told'"),
+        ("ledger_told", "UPDATE seals SET digest = '' WHERE name = 'ledger_told'"),
     ],
 )
 def test_what_others_change_is_noticed(folder, table, statement):
@@ -195,7 +198,7 @@ def test_seals_of_another_version_are_not_compared_and_renewed(folder, monkeypat
 
 def before_seals(folder):
     """Make a vault what an earlier version left."""
-    statements = ("DROP TABLE seals", "DELETE FROM migrations WHERE version > 4")
+    statements = (*FORMAT_5, "DROP TABLE seals", "DELETE FROM migrations WHERE version > 4")
     by_hand(folder, *statements, sealed=False)
 
 
@@ -218,8 +221,12 @@ def test_a_vault_of_before_is_sealed_when_it_is_opened(folder):
 def test_nobody_without_the_key_makes_a_seal(folder):
     with opened(folder) as vault:
         before = kept(vault)
-        (count, total) = vault._con.execute("SELECT COUNT(*), SUM(hash(hash(t))) FROM told t").fetchone()
-    assert before["told", -1] == vault.key.seal("table", "told", "-1", str(count), str(total), seals.VERSION)
+        (count, total) = vault.store.connection.execute(
+            "SELECT COUNT(*), SUM(hash(hash(t))) FROM ledger_told t"
+        ).fetchone()
+    assert before["ledger_told", -1] == vault.key.seal(
+        "table", "ledger_told", "-1", str(count), str(total), seals.VERSION
+    )
     assert all(len(digest) == 64 for digest in before.values())
     assert len(set(before.values())) == len(before)
 
@@ -230,7 +237,7 @@ def test_seals_of_before_an_erasure_are_in_no_byte(folder):
         vault.forget(*pseudonym(vault, "p1"))
         after = kept(vault)
         changed = [digest for place, digest in before.items() if after[place] != digest]
-        assert {("persons", -1), ("told", -1), ("dictionary", -1), ("placements", 1)} <= {
+        assert {("persons", -1), ("ledger_told", -1), ("dictionary", -1), ("placements", 1)} <= {
             place for place in before if before[place] in changed
         }
     assert in_bytes(folder, *changed) == []
@@ -257,7 +264,7 @@ def test_a_copy_that_is_not_what_was_sealed_does_not_take_the_place(folder, monk
 
 def test_of_two_that_change_the_same_table_one_is_refused(folder):
     def both(one, two):
-        with one._transaction("settings") as connection:
+        with one.store.transaction("settings") as connection:
             connection.execute("INSERT INTO settings VALUES ('a', '1')")
             with opened(folder) as three:
                 assert sound(three), "what is not committed is not seen"

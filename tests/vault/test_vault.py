@@ -14,8 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.errors import BusyError, PendingError, RefusedError, VaultError
-from reveil.vault import Change, DuckDBVault, Vault
-from tests.vault.cases import by_hand, change_of, last_records, opened, pseudonym, publish, signatures_of
+from reveil.series.signatures import SIGNATURES, TOLD
+from reveil.vault import Vault
+from reveil.vault.protocol import Entries
+from tests.vault.cases import (
+    by_hand,
+    change,
+    change_of,
+    last_records,
+    opened,
+    pseudonym,
+    publish,
+    signatures_of,
+    told_of,
+)
 
 FIRST = {
     "p1": {"age": "21", "disease": "cataract"},
@@ -32,32 +44,30 @@ def _no_key_from_outside(monkeypatch):
 
 @pytest.fixture
 def vault(tmp_path):
-    with DuckDBVault.open(tmp_path / "hospital.vault") as opened:
+    with Vault.open(tmp_path / "hospital.vault") as opened:
         yield opened
 
 
 def bare(release, **more):
-    return Change(**{"release": release, "state": "pending", "created": "c", "snapshot": "s", "request": {}, **more})
+    return change(**{"release": release, "state": "pending", "created": "c", "snapshot": "s", "request": {}, **more})
 
 
 def test_a_new_vault_is_empty(vault):
-    protocol: Vault = vault
-    assert protocol.head() == 0
-    assert len(protocol.series_id) == 16
-    assert protocol.releases() == []
-    assert protocol.attributes() == {}
-    assert isinstance(protocol.setting("seed"), int)
-    assert protocol.setting("config") is None
-    known = protocol.recall(np.array([1, 2]), np.array([3, 4]))
+    assert vault.head() == 0
+    assert len(vault.series_id) == 16
+    assert vault.releases() == []
+    assert vault.attributes() == {}
+    assert isinstance(vault.setting("seed"), int)
+    assert vault.setting("config") is None
+    known = vault.recall(np.array([1, 2]), np.array([3, 4]))
     assert known.person.tolist() == [-1, -1]
     assert known.present.tolist() == [False, False]
-    assert (known.last, len(known.told), len(known.gone)) == ({}, 0, 0)
-    assert known.told.schema == {"record": pl.Int32, "signature": pl.Int32}
+    assert (known.last, len(known.gone)) == ({}, 0)
     assert vault.lookup("age", pl.Series(["1", None])).tolist() == [-1, -1]
     assert vault.values("age").schema == {"code": pl.Int32, "value": pl.String}
     assert vault.next_code("age") == 0
-    assert vault.find_signatures(pl.Series(["1,2"])).tolist() == [-1]
-    assert vault.signature_members(np.array([0])).schema == {"signature": pl.Int32, "members": pl.List(pl.Int32)}
+    assert vault.ledger(TOLD).schema == {"person": pl.Int32, "signature": pl.Int32}
+    assert vault.ledger(SIGNATURES).schema == {"signature": pl.Int32, "code": pl.Int32}
     assert not vault.has_archive(1)
     assert len(vault.placements(1, np.array([1]), np.array([3]))) == 0
 
@@ -145,16 +155,23 @@ def test_codes_and_missing_values(vault):
 
 def test_signatures_by_members_and_by_number(vault):
     publish(vault, FIRST, GROUPS)
-    found = vault.find_signatures(pl.Series(["0,1", "9", "2,3", "0,1"]))
-    assert found.tolist() == [0, -1, 1, 0]
-    assert vault.signature_members(np.array([1, 1, 7, 0])).rows() == [(0, [0, 1]), (1, [2, 3])]
+    assert sorted(vault.ledger(SIGNATURES).rows()) == [(0, 0), (0, 1), (1, 2), (1, 3)]
+    assert sorted(vault.ledger(SIGNATURES, "signature", np.array([1, 1, 7])).rows()) == [(1, 2), (1, 3)]
+    publish(vault, FIRST, {"p1": ("flu", "pneumonia"), "p2": GROUPS["p2"]})
+    assert sorted(vault.ledger(SIGNATURES, "signature", np.array([2])).rows()) == [(2, 1), (2, 2)]
+    assert told_of(vault, list(FIRST)) == [(0, 0), (0, 2), (1, 0), (2, 1)]
+
+
+def test_what_is_told_may_take_the_place_of_all_before(vault):
+    publish(vault, FIRST, GROUPS)
+    publish(vault, FIRST, {"p1": GROUPS["p3"]}, replaces=True)
+    assert told_of(vault, list(FIRST)) == [(0, 1), (1, 0), (2, 1)]
 
 
 def test_telling_the_same_again_adds_nothing(vault):
     publish(vault, FIRST, GROUPS)
     publish(vault, FIRST, GROUPS)
-    high, low = vault.key.pseudonyms(pl.Series(list(FIRST)))
-    assert vault.recall(high, low).told.rows() == [(0, 0), (1, 0), (2, 1)]
+    assert told_of(vault, list(FIRST)) == [(0, 0), (1, 0), (2, 1)]
 
 
 def test_placements_are_for_those_who_were_there(vault):
@@ -210,11 +227,10 @@ def test_only_the_next_release_can_be_prepared(vault, release):
     [
         {"state": "confirmed"},
         {"person": np.zeros(1, np.int32)},
-        {"records": {"age": np.full(3, 99, np.int32), "disease": np.zeros(3, np.int32)}},
+        {"codes": {"age": np.full(3, 99, np.int32), "disease": np.zeros(3, np.int32)}},
         {"dictionary": {"age": pl.Series(["a", "a"])}},
-        {"signatures": pl.Series(["0,1", "0,1"])},
-        {"signatures": pl.Series([], dtype=pl.String)},
-        {"signed": None},
+        {"entries": (Entries(SIGNATURES, pl.DataFrame({"signature": [7, 7], "code": [1, 1]})),)},
+        {"settings": {"signed": None}},
         {"settings": {"head": 7}},
         {"high": np.zeros(3, np.int64), "low": np.zeros(3, np.int64)},
     ],
@@ -281,7 +297,7 @@ def test_what_is_not_a_vault_is_refused(tmp_path):
         assert caught.value.hint
     for name in ("empty", "absent"):
         with pytest.raises(VaultError, match="no vault"):
-            DuckDBVault.open(tmp_path / name, create=False)
+            Vault.open(tmp_path / name, create=False)
     assert not (tmp_path / "absent").exists()
     assert (tmp_path / "full" / "thesis.txt").stat().st_mode & 0o044
     opened(tmp_path / "empty").close()
@@ -361,7 +377,7 @@ def test_a_path_with_quotes(tmp_path):
 
 def test_nothing_outside_the_folder_can_be_reached(vault, tmp_path):
     (tmp_path / "secret.csv").write_text("a\n1\n")
-    connection = vault._con
+    connection = vault.store.connection
     for sql in (f"FROM '{tmp_path}/secret.csv'", f"COPY releases TO '{tmp_path}/out.csv'", "INSTALL httpfs"):
         with pytest.raises(Exception, match=r"(?i)disabled|does not exist|permission"):
             connection.execute(sql)

@@ -13,11 +13,13 @@ from reveil.grouping.recoders.boxes import FORMS, BoxRecoder
 from reveil.models.encoding import encode
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.statistics import Partition
-from reveil.releases.manifest import make_manifest
+from reveil.releases.manifest import Counterfeits, PublishedColumn, make_manifest
+from reveil.releases.promise import Promise
 from reveil.releases.release import Release, dtype_name
 from reveil.releases.table import COUNT, GROUP
 from reveil.tables.snapshot import Snapshot, read_snapshot
 from reveil.testing.strategies import GRADES, REGIONS, Table, tables
+from tests.manifests import altered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +43,7 @@ class Published:
         return read_snapshot(self.frame, self.schema)
 
     def with_manifest(self, **changes: Any) -> Published:
-        return replace(self, release=replace(self.release, manifest={**self.release.manifest, **changes}))
+        return replace(self, release=self.release.under(altered(self.release.manifest, **changes)))
 
 
 def publish(
@@ -90,42 +92,39 @@ def publish(
     manifest = make_manifest(
         series=None,
         release=1,
-        guarantee={"kind": "tau-safety", "m": m},
-        claim="",
-        assumes=[],
+        promise=Promise("tau-safety", "", settings={"m": m}),
         columns=_columns(snapshot, codes, names, apart=apart),
         rows=len(placement),
         groups=len(groups),
         achieved={"m": min(len(group) + len(more) for group, more in zip(groups, fakes, strict=True))},
+        withheld=codes.n - len(records),
+        counterfeits=Counterfeits(
+            len(invented), {str(n): len(more) for n, more in zip(numbers, fakes, strict=True) if more}
+        ),
     )
-    per_group = {str(n): len(more) for n, more in zip(numbers, fakes, strict=True) if more}
-    manifest |= {
-        "withheld": codes.n - len(records),
-        "counterfeits": {"total": len(invented), "per_group": per_group},
-    }
     release = Release(
-        manifest,
         names,
         recoded.cells,
         classes,
         pl.DataFrame() if apart else pl.DataFrame({sensitive: values}),
         groups=numbered,
         batch=batch if apart else None,
+        manifest=manifest,
     )
     return Published(frame, schema, release, placement)
 
 
-def _columns(snapshot: Snapshot, codes: Any, names: Sequence[str], *, apart: bool) -> list[dict[str, str]]:
+def _columns(snapshot: Snapshot, codes: Any, names: Sequence[str], *, apart: bool) -> list[PublishedColumn]:
     kinds = {a.name: a.kind for a in codes.quasi}
     (sensitive,) = snapshot.schema.sensitive
 
-    def described(name: str) -> dict[str, str]:
+    def described(name: str) -> PublishedColumn:
         form = FORMS[kinds[name]].value if name in kinds else "value"
         role = snapshot.schema[name].role.value
-        return {"name": name, "role": role, "form": form, "type": dtype_name(snapshot.frame.schema[name])}
+        return PublishedColumn(name, role, form, dtype_name(snapshot.frame.schema[name]))
 
-    group = {"name": GROUP, "role": GROUP, "form": "value", "type": "Int32"}
-    second = [{**described(sensitive), "table": "sensitive"}] if apart else []
+    group = PublishedColumn(GROUP, GROUP, "value", "Int32")
+    second = [replace(described(sensitive), table="sensitive")] if apart else []
     return [*(described(name) for name in names), group, *second]
 
 

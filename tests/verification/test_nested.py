@@ -12,6 +12,7 @@ from reveil.tables.snapshot import read_snapshot
 from reveil.testing.strategies import tables
 from reveil.verification import verify
 from tests.grouping.bang.nested import Nest, grid, prepared
+from tests.manifests import altered
 
 SCHEMA = rv.Schema(quasi=["x", "y"])
 REGIONS = (((0, 0), (7, 7), 0), ((0, 0), (3, 7), 1), ((0, 0), (3, 3), 2))
@@ -41,7 +42,7 @@ def test_a_record_in_a_box_around_its_own_is_found(placed):
     around, inside = (int((release.levels == level).argmax()) for level in (1, 2))
     classes = release.classes.copy()
     classes[(classes == inside).argmax()] = around
-    manifest = {**release.manifest, "achieved": {"k": 15}}
+    manifest = altered(release.manifest, achieved={"k": 15})
     changed = replace(release, classes=classes, manifest=manifest)
     with pytest.raises(rv.VerificationError, match="further inside" if placed else "cannot be the records"):
         verify(changed, snapshot, model, placement=placement)
@@ -67,6 +68,7 @@ def test_levels_that_do_not_grow_inwards_are_found(placed, levels):
 def test_a_manifest_without_the_level_does_not_describe_the_table(tmp_path):
     frame = pl.DataFrame(grid())
     release = rv.anonymize(frame, SCHEMA, rv.KAnonymity(16), Nest(REGIONS), seed=1)
-    release.manifest["columns"].pop()
+    columns = release.manifest.to_json()["columns"]
+    release = release.under(altered(release.manifest, columns=columns[:-1]))
     with pytest.raises(rv.FileError, match="cannot be read"):
         release.write(tmp_path / "r.csv")

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import ConfigError, DataError, FileError
+from reveil.core.errors import ConfigError, DataError
 from reveil.models.encoding import Attribute, encode_quasi
 from reveil.releases.release import places_in
+from reveil.tables.formats import read_file
+from reveil.tables.formats.place import Place
 from reveil.tables.schema import Column, Role, Schema
 from reveil.tables.snapshot import canonical_text, read_snapshot
-from reveil.tables.snapshot.csv_file import check_path, read_csv
 from reveil.tables.snapshot.frames import from_native
-from reveil.tables.snapshot.parquet_file import read_parquet
-from reveil.tables.snapshot.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +58,7 @@ class PopulationSchema(Schema):
 
 
 @dataclass(frozen=True)
-class Table:
+class KnownPeople:
     """People with known quasi values."""
 
     ids: pl.Series = field(repr=False)
@@ -71,17 +70,17 @@ class Table:
         """The known quasi columns in codes."""
         return tuple(encode_quasi(self.quasi[name], self.schema[name]) for name in self.quasi.columns)
 
-    def only(self, ids: pl.Series) -> Table:
+    def only(self, ids: pl.Series) -> KnownPeople:
         """Keep the people with these ids."""
         kept = self.ids.is_in(ids.implode())
-        return Table(self.ids.filter(kept), self.quasi.filter(kept), self.schema)
+        return KnownPeople(self.ids.filter(kept), self.quasi.filter(kept), self.schema)
 
 
 @dataclass(frozen=True)
-class People:
+class Background:
     """The background tables of an audit, one for each release."""
 
-    tables: tuple[Table, ...] = field(repr=False)
+    tables: tuple[KnownPeople, ...] = field(repr=False)
     values: tuple[pl.DataFrame | None, ...] = field(repr=False)
     truth_ids: tuple[pl.Series | None, ...] = field(repr=False)
     attendance: bool  # whether the tables say who is in which release, not only who could be
@@ -108,12 +107,12 @@ class People:
         many = pl.concat(tables).group_by("\0id").agg(pl.col(plain).n_unique()).select(pl.col(plain).max() > 1)
         return frozenset(name for name in plain if many[name][0])
 
-    def present(self, known: str) -> tuple[Table, ...]:
+    def present(self, known: str) -> tuple[KnownPeople, ...]:
         """Return who is in each table, or with known="nothing" who could be."""
         return self.tables if known == "nothing" or not self.alone else self._attending
 
     @cached_property
-    def _attending(self) -> tuple[Table, ...]:
+    def _attending(self) -> tuple[KnownPeople, ...]:
         """One population for all: who was there when is told by the snapshots."""
         return tuple(
             table if ids is None else table.only(ids) for table, ids in zip(self.tables, self.truth_ids, strict=True)
@@ -133,7 +132,7 @@ class People:
         return texts.gather(place), there
 
 
-def read_people(releases: int, schema: Schema, population: object | None, truth: Sequence[object] | None) -> People:
+def read_people(releases: int, schema: Schema, population: object | None, truth: Sequence[object] | None) -> Background:
     """Read the background tables: a population, the snapshots, or both."""
     if population is None and not truth:
         raise ConfigError(
@@ -159,7 +158,7 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
         types = {name: frame.schema[name] for name in (*schema.sensitive, *schema.plain)}
     ids = tuple(table.ids for table in own) or (None,) * releases
     if population is None:
-        return People(own, values, ids, attendance=True, types=types, alone=False, plain=schema.plain)
+        return Background(own, values, ids, attendance=True, types=types, alone=False, plain=schema.plain)
     several = isinstance(population, list | tuple)
     given: list[Any] = list(population) if isinstance(population, list | tuple) else [population]
     if len(given) not in (1, releases):
@@ -177,7 +176,7 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
         )
     tables = tuple(read) if len(read) == releases else tuple(read) * releases
     attends = bool(truth) or (several and len(read) == releases) or releases == 1
-    return People(tables, values, ids, attendance=attends, types=types, alone=alone, plain=schema.plain)
+    return Background(tables, values, ids, attendance=attends, types=types, alone=alone, plain=schema.plain)
 
 
 def read_placements(source: object, rows: int) -> pl.Series:
@@ -210,14 +209,14 @@ def read_placements(source: object, rows: int) -> pl.Series:
     return pl.DataFrame({ROW: np.arange(rows)}).join(named, on=ROW, how="left", maintain_order="left")[ID]
 
 
-def _table(frame: pl.DataFrame, schema: Schema) -> Table:
+def _table(frame: pl.DataFrame, schema: Schema) -> KnownPeople:
     quasi = frame.select(name for name in schema.quasi if name in frame.columns)
     if schema.person is not None and schema.person in frame.columns:
-        return Table(canonical_text(frame[schema.person]).alias(ID), quasi, schema)
-    return Table(pl.Series(ROW, np.arange(1, frame.height + 1)).cast(pl.String), quasi, schema)
+        return KnownPeople(canonical_text(frame[schema.person]).alias(ID), quasi, schema)
+    return KnownPeople(pl.Series(ROW, np.arange(1, frame.height + 1)).cast(pl.String), quasi, schema)
 
 
-def _nameless(table: Table) -> bool:
+def _nameless(table: KnownPeople) -> bool:
     return table.ids.name == ROW
 
 
@@ -225,14 +224,8 @@ def _any_table(source: object) -> tuple[pl.DataFrame, Place]:
     """Read a table whatever its columns are."""
     if not isinstance(source, str | os.PathLike):
         return from_native(source, _Anything())[0], Place("the placements")
-    path = Path(source)
-    check_path(path)
-    if path.suffix.lower() == ".csv":
-        table = read_csv(path)
-        return table.frame, Place(str(path), table.lines)
-    if path.suffix.lower() == ".parquet":
-        return read_parquet(path, lambda _: None), Place(str(path))
-    raise FileError("this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them.")
+    table = read_file(Path(source))
+    return table.frame, table.place
 
 
 class _Anything(Schema):

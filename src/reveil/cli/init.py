@@ -13,6 +13,7 @@ import click
 from reveil.cli import interrupts
 from reveil.cli.console import Console, quiet_option
 from reveil.core.errors import DataError, FileError, InputError
+from reveil.tables.formats import DEFAULT, in_words
 from reveil.tables.schema import Role, Type, toml_key, toml_text
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ SEVERAL = (
 _MANY_TEXTS, _MANY_NUMBERS = 20, 50  # different values from which a hierarchy, or bins, are worth a word
 
 
-@click.command("init")
+@click.command("init", epilog=f"Tables are {in_words()} files.")
 @click.argument("data", type=click.Path())
 @click.option("--yes", is_flag=True, help="Take every proposal without asking; read the config before you publish.")
 @click.option("-o", "--out", default="reveil.toml", show_default=True, type=click.Path(), help="The config to write.")
 @quiet_option
 def command(data: str, yes: bool, out: str, quiet: bool) -> None:
-    """Look at the table DATA (.csv or .parquet), propose what each column is, and write a config.
+    """Look at the table DATA, propose what each column is, and write a config.
 
     At a terminal you are asked about every column; --yes takes the proposals, with the reasons as comments. No column
     is ever taken for harmless by itself.
@@ -287,7 +288,7 @@ def _summary(found: Profile, data: str, target: Path) -> str:
     lines += [f"  {_shown(column.name)}: {_shown(column.spelling)}" for column in found.columns if column.spelling]
     if len(found.names(Role.SENSITIVE)) > 1:
         lines.append(f"  {SEVERAL}")
-    release = target.with_name(f"{found.path.stem}.release.csv")
+    release = target.with_name(f"{found.path.stem}.release{DEFAULT}")
     words = shlex.join(["reveil", "publish", data, "-c", str(target), "-o", str(release)])
     return "\n".join([line.rstrip() for line in lines] + ["", "Read the config, then:", f"  {words}"])
 

@@ -6,12 +6,13 @@ import click
 
 from reveil.cli import interrupts
 from reveil.cli.console import Console, config_option, names, quiet_option
+from reveil.tables.formats import in_words
 
 
-@click.command("publish")
+@click.command("publish", epilog=f"Tables are {in_words()} files.")
 @click.argument("data", type=click.Path())
 @config_option
-@click.option("-o", "--out", required=True, type=click.Path(), help="Where to write: .csv or .parquet.")
+@click.option("-o", "--out", required=True, type=click.Path(), help=f"Where to write: {in_words()}.")
 @click.option("--columns", callback=names, metavar="A,B,C", help="Publish these columns only.")
 @click.option("--where", metavar="EXPR", help="Publish only the records that satisfy this, as in reveil query.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, with measures; write nothing.")
@@ -31,7 +32,7 @@ def command(
     new_series: bool,
     quiet: bool,
 ) -> None:
-    """Publish the table DATA (.csv or .parquet) as the config says.
+    """Publish the table DATA as the config says.
 
     The release is verified from the written bytes before it is put in place; a manifest is written beside it. With a
     vault, it is the next release of its series: a release that was interrupted is finished, and a table that is the

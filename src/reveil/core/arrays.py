@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 IntArray = npt.NDArray[np.int64]
 CodeArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.integer]  # of any width
 
 Item = TypeVar("Item", bound=np.generic)
 Number = TypeVar("Number", bound=np.generic)

@@ -1,4 +1,4 @@
-"""Finds models, groupers, guarantees, judges, measures, attacks and the like by entry point, the built-in ones too.
+"""Finds formats, models, groupers, guarantees, judges, measures, attacks and so on by entry point, built-in ones too.
 
 Another package adds one by declaring an entry point in the same group; nothing in Reveil lists names. It is
 also how a room asks for something of a room above it: a release knows that questions are answered, not by whom.
@@ -12,7 +12,19 @@ from typing import Any
 
 from reveil.core.errors import ConfigError
 
-GROUPS = ("models", "groupers", "recoders", "guarantees", "judges", "measures", "attacks", "questions", "indexes")
+GROUPS = (
+    "formats",
+    "models",
+    "groupers",
+    "recoders",
+    "guarantees",
+    "judges",
+    "measures",
+    "attacks",
+    "questions",
+    "indexes",
+    "stores",
+)
 
 
 @cache

@@ -6,10 +6,11 @@ relative to itself, and ``named`` that it is an object, made from one of several
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from reveil.core.errors import ConfigError
+from reveil.core.settings import Section, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,19 +39,7 @@ def from_settings(cls: type[G], table: Mapping[str, Any]) -> G:
     for field in own:
         if NAMED in field.metadata:
             settings[field.name] = _named(cls.kind, field.name, field.metadata[NAMED], settings)
-    known = [field.name for field in own]
-    unknown = [key for key in settings if key not in known]
-    if unknown:
-        raise ConfigError(
-            f"the guarantee {cls.kind!r} has no setting {unknown[0]!r}", hint=f"It knows: {', '.join(known)}."
-        )
-    needed = [field.name for field in own if field.default is MISSING and field.default_factory is MISSING]
-    missing = [key for key in needed if key not in settings]
-    if missing:
-        raise ConfigError(
-            f"the guarantee {cls.kind!r} needs {missing[0]}", hint=f"Add {missing[0]} = 4, say, under [guarantee]."
-        )
-    return cls(**settings)
+    return build(cls, settings, Section("[guarantee]", f"the guarantee {cls.kind!r}"))
 
 
 def _named(kind: str, key: str, known: Mapping[str, tuple[Any, str]], settings: dict[str, Any]) -> Any:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 import signal
 import tempfile
 import threading
-import unicodedata
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from reveil.core.disk import sync_file, sync_folder
 from reveil.core.errors import FileError
 from reveil.releases.manifest import MANIFEST, manifest_at, manifest_path
-from reveil.tables.snapshot import read_text_table
-from reveil.tables.snapshot.parquet_file import FAILURES, read_parquet
+from reveil.tables.formats import endings, find_format, format_of, in_words
+from reveil.tables.formats.base import FAILURES
+from reveil.tables.formats.csv_file import guessed_names
 from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
@@ -29,13 +29,8 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSONObject
     from reveil.releases.manifest import Manifest
 
-
-SUFFIXES = (".csv", ".parquet")
-# How a header cell begins that a spreadsheet would run, or that is quoted already.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", '"')
 DRAFT = ".reveil-draft-"
 VAULT_FILE = "vault.duckdb"  # a folder with this is a vault
-HEADER = 1 << 16  # bytes of a file that are looked at for a header
 SECOND = ".sensitive"
 
 
@@ -66,8 +61,8 @@ def tables_of(path: Path, manifest: Manifest | None) -> list[Path]:
 def output_path(path: str | Path) -> Path:
     """Return the path a release is to be written to, checked before any work is done."""
     target = Path(path)
-    if target.suffix.lower() not in SUFFIXES:
-        raise FileError("a release is written as .csv or .parquet", file=target, hint="Choose one of these endings.")
+    if format_of(target) is None:
+        raise FileError(f"a release is written as {in_words()}", file=target, hint="Choose one of these endings.")
     try:
         str(target).encode()
         folders = [path for path in (target, manifest_path(target), batch_path(target)) if path.is_dir()]
@@ -106,7 +101,7 @@ def file_target(given: str | Path, kept: Kept, *, config: bool = False) -> Path:
     _spare(path, kept)
     if not path.is_file():
         return path
-    kinds = {**dict.fromkeys(SUFFIXES, "a table"), ".toml": "a config", ".anchor": "the anchor of a vault"}
+    kinds = {**dict.fromkeys(endings(), "a table"), ".toml": "a config", ".anchor": "the anchor of a vault"}
     what = None if config and path.suffix.lower() == ".toml" else kinds.get(path.suffix.lower())
     what = "the manifest of a release" if manifest_at(path) is not None else what
     if what is not None:
@@ -134,17 +129,9 @@ def _spare(path: Path, kept: Kept) -> None:
 
 def header_of(path: Path) -> list[str]:
     """Return the names of the columns of a table, as far as they can be guessed; nothing where there is none."""
-    try:
-        if path.suffix.lower() == ".parquet":
-            return list(pl.read_parquet_schema(path))
-        with path.open("rb") as stream:
-            first = stream.read(HEADER).decode("utf-8-sig", "replace").splitlines()[:1]
-    except (OSError, pl.exceptions.PolarsError):
-        return []
-    if not first:
-        return []
-    separator = max(",;\t|", key=first[0].count)
-    return [cell.strip().strip('"').strip() for cell in first[0].split(separator)]
+    form = format_of(path)
+    # A raw table may have any ending, and is most likely text.
+    return guessed_names(path) if form is None else form.names(path)
 
 
 def holder(path: Path) -> JSONObject | None:
@@ -181,37 +168,23 @@ def _which(manifest: JSONObject) -> tuple[object, ...]:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read one table of a release: a CSV as text, a Parquet file typed."""
-    if path.suffix.lower() == ".csv":
-        table = read_text_table(path)
-        return table.rename({name: json.loads(name) for name in table.columns if name.startswith('"')})
-    table = read_parquet(path, lambda _: None)
+    """Read one table of a release, as text or typed, as its format has it."""
+    form = find_format(path)
+    table = form.read(path).frame.rename(form.plain_name)
     if any(outside_the_calendar(table[name]) is not None for name in table.columns):
         raise FileError("this table has dates or times that no calendar has", file=path, hint="It was altered.")
     return table
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write one table; a single chunk, so that the bytes do not depend on how many threads made it."""
+    """Write one table, as its format does."""
+    form = find_format(path)
     try:
-        _write(table, path)
+        # Beside cells in notation, numbers of groups and levels are there.
+        form.write(table.cast(pl.String) if form.text_only else table, path)
     except FAILURES:
         # polars says "no space left" in several ways, and what it says may quote cells.
         raise OSError(f"cannot write {path.name}") from None
-
-
-def _write(table: pl.DataFrame, path: Path) -> None:
-    if path.suffix.lower() != ".csv":
-        table.rechunk().write_parquet(path, compression="zstd", statistics=False)
-        return
-    header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if _is_quoted(name)}
-    # A null alone on its line would be an empty line, which no reader counts.
-    table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
-
-
-def _is_quoted(name: str) -> bool:
-    """Return whether a column name is written as a JSON string: as with cells, no program is to make more of it."""
-    return name[:1] in FORMULA or unicodedata.category(name[:1] or " ") == "Cf"
 
 
 @contextmanager
@@ -270,7 +243,7 @@ def put_in_place(
 ) -> None:
     """Move finished files to where they belong, in order, and remove what they replace; ``done`` is told at once."""
     for file in drafts:
-        _settle(file)
+        sync_file(file)
     with undisturbed():
         for file in drafts:
             file.replace(folder / file.name)
@@ -295,16 +268,6 @@ def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool =
         raise FileError("cannot write here", file=path, hint="Check the folder, its permissions and space.") from None
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can say so."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Ignore a keyboard interrupt where half of the work is worse than none: a moment later all is done anyway."""
@@ -316,8 +279,3 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
-
-
-def _settle(file: Path) -> None:
-    with file.open("rb+") as stream:
-        os.fsync(stream.fileno())

@@ -26,9 +26,9 @@ from reveil.releases.files import (
 )
 from reveil.releases.manifest import SECOND, Manifest, digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.releases.table import COUNT, GROUP, LEVEL, Cells, CodeArray, PublishedTable, batch_text, batch_typed
+from reveil.tables.formats import check_path, ending_of, find_format
+from reveil.tables.formats.base import FAILURES
 from reveil.tables.notation import Form, from_text
-from reveil.tables.snapshot.csv_file import check_path
-from reveil.tables.snapshot.parquet_file import FAILURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,10 +120,10 @@ class Release(PublishedTable):
         leftover = [] if self.batch is not None else _second_table(target)
         with draft_folder(target) as folder:
             draft = folder / target.name
-            write_table(self.text if target.suffix.lower() == ".csv" else self.typed, draft)
+            text_only = find_format(target).text_only
+            write_table(self.text if text_only else self.typed, draft)
             if self.batch is not None:
-                csv = target.suffix.lower() == ".csv"
-                write_table(batch_text(self.batch) if csv else batch_typed(self.batch), batch_path(draft))
+                write_table(batch_text(self.batch) if text_only else batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
             digest = digest_of(*tables)
             digests = {**_still_true(target, self.manifest), _format(target): digest}
@@ -214,8 +214,8 @@ def _still_true(target: Path, manifest: Manifest) -> dict[str, str]:
 
 
 def _format(path: Path) -> str:
-    """Return the format of a file by its ending: ``csv`` or ``parquet``."""
-    return path.suffix.lower().removeprefix(".")
+    """Return how a manifest names the format of a file: by its ending."""
+    return ending_of(path).removeprefix(".")
 
 
 def compact(text: pl.Series) -> pl.Series:

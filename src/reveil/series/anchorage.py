@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from reveil.vault import DuckDBVault
+    from reveil.vault import Vault
     from reveil.vault.anchor import Standing
 
 AGREES = "the vault knows all that its anchor {} knows, by another way than before: from now on they agree again"
@@ -24,9 +24,7 @@ MISSING = (
 SHOWN = 12
 
 
-def may_publish(
-    vault: DuckDBVault, *folders: Path | None, new_series: bool = False, dry_run: bool = False
-) -> str | None:
+def may_publish(vault: Vault, *folders: Path | None, new_series: bool = False, dry_run: bool = False) -> str | None:
     """Refuse to publish from a vault that lacks what its anchor knows; return what the owner should know, if anything.
 
     Files in the folders name what is missing better than the anchor can, and show it where the anchor is gone. Unless
@@ -38,9 +36,7 @@ def may_publish(
     return note
 
 
-def _may_publish(
-    vault: DuckDBVault, folders: tuple[Path | None, ...], *, new_series: bool, dry_run: bool
-) -> str | None:
+def _may_publish(vault: Vault, folders: tuple[Path | None, ...], *, new_series: bool, dry_run: bool) -> str | None:
     standing = vault.standing()
     if standing.anchor is None:
         if not (vault.head() and vault.anchor is not None and vault.was_anchored()):
@@ -74,7 +70,7 @@ def _repair(standing: Standing) -> str:
 
 
 @contextmanager
-def repairing(vault: DuckDBVault) -> Iterator[list[str]]:
+def repairing(vault: Vault) -> Iterator[list[str]]:
     """Change a vault that may be behind its anchor: the anchor follows once the vault knows everything.
 
     What to say of it comes into the list. Nothing but publishing needs an anchor that agrees: adopting and erasing are
@@ -97,7 +93,7 @@ def repairing(vault: DuckDBVault) -> Iterator[list[str]]:
 
 
 @contextmanager
-def taken_away_if_refused(vault: DuckDBVault) -> Iterator[None]:
+def taken_away_if_refused(vault: Vault) -> Iterator[None]:
     """Leave no vault behind that was made for a release which then was not taken."""
     try:
         yield
@@ -130,7 +126,7 @@ def lacking(standing: Standing) -> str:
     return " and ".join(parts)
 
 
-def _aside(vault: DuckDBVault, standing: Standing) -> Path | None:
+def _aside(vault: Vault, standing: Standing) -> Path | None:
     """Put the anchor of another series away: should its vault be found, it is needed again."""
     if vault.anchor is None or standing.anchor is None:
         return None

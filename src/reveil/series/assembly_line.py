@@ -20,6 +20,7 @@ from reveil.series.finding import measures_of
 from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import qualified
 from reveil.series.telling import LAYOUT, Telling, placements_of
+from reveil.tables.formats import DEFAULT, ending_of
 from reveil.vault.private import private
 from reveil.vault.protocol import ADOPTED, PENDING
 from reveil.vault.requests import COLUMNS, WHERE
@@ -88,7 +89,7 @@ class AssemblyLine:
     ) -> Release:
         """Draft and verify in the vault, prepare, write, confirm; return the release as it was written."""
         number = telling.memory.release
-        draft = draft_path(vault, number, ".csv" if target is None else target.suffix.lower())
+        draft = draft_path(vault, number, DEFAULT if target is None else ending_of(target))
         recorded: list[Entries] = []
 
         def check(written: Release) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, RefusedError, ReveilError
-from reveil.releases.files import SUFFIXES, tables_of
+from reveil.releases.files import tables_of
 from reveil.releases.manifest import MANIFEST, Manifest, digest_of, manifest_at, manifest_path
 from reveil.releases.release import Release
 from reveil.series.walking import Walk
+from reveil.tables.formats import ending_of, endings
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def is_table_of(table: Path, row: ReleaseRow) -> bool:
     """Return whether the bytes of a table are those of a release, or say the same in another format."""
     own = manifest_of(row)
     known = (own.digests if own is not None else None) or {}
-    suffix = table.suffix.removeprefix(".").lower()
+    suffix = ending_of(table).removeprefix(".")
     tables = tables_of(table, own)
     if not known or not all(part.is_file() for part in tables):
         return not known
@@ -194,11 +195,11 @@ def _wrong_tables(path: Path, manifest: JSONObject, own: Manifest | None) -> lis
     """Compare the tables beside a manifest with what the vault knows: a changed manifest may fit a changed table."""
     stem = path.name.removesuffix(MANIFEST)
     known = (own.digests if own is not None else None) or {}
-    places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in SUFFIXES}
+    places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in endings()}
     digests = manifest.get("digests")
     listed = digests if isinstance(digests, dict) else {}
     there = [suffix for suffix, table in places.items() if table.exists() or suffix in listed]
-    found = [] if there else [f"there is no {stem}.csv and no {stem}.parquet"]
+    found = [] if there else ["there is " + " and ".join(f"no {table.name}" for table in places.values())]
     for suffix in there:
         tables = tables_of(places[suffix], own)
         if not all(table.is_file() for table in tables):
@@ -214,6 +215,8 @@ def _converted(table: Path, known: Mapping[str, str]) -> bool:
         release = Release.read(table)
         with tempfile.TemporaryDirectory() as folder:
             for suffix, digest in known.items():
+                if f".{suffix}" not in endings():
+                    continue
                 written = release.write_checked(Path(folder) / f"release.{suffix}", lambda _: None)
                 if written.manifest.digest == digest:
                     return True

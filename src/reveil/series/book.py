@@ -10,8 +10,9 @@ import polars as pl
 from reveil.series.stable_codes import Lasting, texts_of
 
 if TYPE_CHECKING:
+    from reveil.core.arrays import CodeArray, Integers
     from reveil.vault import Recall, Vault
-    from reveil.vault.protocol import CodeArray, IntArray, Ledger
+    from reveil.vault.protocol import Ledger
 
 
 class VaultBook:
@@ -38,7 +39,7 @@ class VaultBook:
             self._read[ledger.name] = rows.drop("person").insert_column(0, record).sort("record", *ledger.keys)
         return self._read[ledger.name]
 
-    def rows(self, ledger: Ledger, column: str | None = None, among: IntArray | None = None) -> pl.DataFrame:
+    def rows(self, ledger: Ledger, column: str | None = None, among: Integers | None = None) -> pl.DataFrame:
         """Return all rows, or those whose ``column`` is among some numbers, ascending by person and keys."""
         rows = self._vault.ledger(ledger, column, among)
         if not ledger.personal:
@@ -47,7 +48,7 @@ class VaultBook:
         place = np.minimum(rows["person"].to_numpy(), len(self._record) - 1)
         return rows.insert_column(0, pl.Series("record", self._record[place])).sort("person", *ledger.keys)
 
-    def last(self, persons: IntArray) -> dict[str, CodeArray]:
+    def last(self, persons: Integers) -> dict[str, CodeArray]:
         """Return the last record of each of some persons: dictionary codes by column, -1 where none is kept."""
         return self._vault.last(persons)
 

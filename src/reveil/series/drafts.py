@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, InputError, VaultError
-from reveil.releases.files import SUFFIXES, draft_folder, not_of_another, put_in_place, tables_of
+from reveil.releases.files import draft_folder, not_of_another, put_in_place, tables_of
 from reveil.releases.manifest import digest_of, digest_of_bytes, manifest_path, read_manifest
 from reveil.releases.release import Release
+from reveil.tables.formats import ending_of, endings
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.vault import DuckDBVault, ReleaseRow, Vault
+    from reveil.vault import ReleaseRow, Vault
 
 
-def draft_path(vault: DuckDBVault, release: int, suffix: str) -> Path:
+def draft_path(vault: Vault, release: int, suffix: str) -> Path:
     """Return where the vault keeps a release of this number."""
-    return vault.folder / "releases" / f"{release:06d}{suffix}"
+    return vault.drafts.path(release, suffix)
 
 
-def find_copy(vault: DuckDBVault, row: ReleaseRow) -> Path:
+def find_copy(vault: Vault, row: ReleaseRow) -> Path:
     """Return a copy of a release that is what was prepared: the vault's own, or where it was written."""
-    places = [draft_path(vault, row.release, suffix) for suffix in SUFFIXES]
+    places = [draft_path(vault, row.release, suffix) for suffix in endings()]
     places += [Path(row.path)] if row.path is not None else []
     for path in places:
         if _is_copy(path, row):
@@ -37,7 +37,7 @@ def find_copy(vault: DuckDBVault, row: ReleaseRow) -> Path:
     )
     raise VaultError(
         f"this table is release {row.release} already, and the vault has no copy of it as it was prepared",
-        file=vault.folder,
+        file=vault.store.place,
         hint=ways[0].upper() + ways[1:],
     )
 
@@ -52,14 +52,9 @@ def _is_copy(path: Path, row: ReleaseRow) -> bool:
         return False
 
 
-def remove_drafts(vault: DuckDBVault, keep: int | None = None) -> None:
+def remove_drafts(vault: Vault, keep: int | None = None) -> None:
     """Remove all copies but those of one release, and what a killed publisher left half written."""
-    folder = vault.folder / "releases"
-    for path in list(folder.iterdir()) if folder.is_dir() else []:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        elif keep is None or not path.name.startswith(f"{keep:06d}."):
-            path.unlink(missing_ok=True)
+    vault.drafts.remove(keep)
 
 
 def not_another(vault: Vault, rows: Sequence[ReleaseRow], target: Path | None, number: int) -> None:
@@ -80,7 +75,7 @@ def not_another(vault: Vault, rows: Sequence[ReleaseRow], target: Path | None, n
 def deliver(draft: Path, target: Path) -> None:
     """Write a release from its copy: the same bytes, or the same release in another format."""
     try:
-        if draft.suffix.lower() == target.suffix.lower():
+        if ending_of(draft) == ending_of(target):
             _copy(draft, target)
         else:
             Release.read(draft).write(target)

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from reveil.analysis.measures.aggregates import aggregates
 from reveil.core.errors import InputError, ReveilError, VerificationError
-from reveil.releases.files import SUFFIXES, tables_of
+from reveil.releases.files import tables_of
 from reveil.releases.manifest import digest_of, read_manifest
 from reveil.series.backups import is_table_of, manifest_of, says_the_same
 from reveil.series.drafts import draft_path
+from reveil.tables.formats import endings
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
     from reveil.guarantees.assembly import Prepared
     from reveil.tables.snapshot import Snapshot
-    from reveil.vault import DuckDBVault, ReleaseRow
+    from reveil.vault import ReleaseRow, Vault
 
 
-def find_file(vault: DuckDBVault, row: ReleaseRow) -> Path | None:
+def find_file(vault: Vault, row: ReleaseRow) -> Path | None:
     """Return a file that holds a release as it was published: where it was written, or the vault's own copy."""
     places = [] if row.path is None else [Path(row.path)]
-    places += [draft_path(vault, row.release, suffix) for suffix in SUFFIXES]
+    places += [draft_path(vault, row.release, suffix) for suffix in endings()]
     return next((path for path in places if is_release(path, row)), None)
 
 

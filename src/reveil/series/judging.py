@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from reveil.series.asking import asked_for
+from reveil.series.signatures import SIGNATURES, TOLD
 from reveil.series.stable_codes import texts_of
 from reveil.tables.expressions import matches, parse
 from reveil.tables.notation import parsed
@@ -120,13 +121,13 @@ class VaultRecord:
     def signatures(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return who was told which signature, and the values of each."""
         if self.telling is not None:
-            told = self.telling.recall.told.select(pl.col("record").cast(pl.Int64).alias("who"), "signature")
+            told = self.telling.memory.book.of_records(TOLD).rename({"record": "who"})
         else:
-            told = self.vault.told().select(who=pl.col("person").cast(pl.Int64), signature="signature")
-        members = self.vault.signature_members(told["signature"].to_numpy())
-        flat = members.select("signature", code=pl.col("members")).explode("code").cast(pl.Int64)
+            told = self.vault.ledger(TOLD).rename({"person": "who"})
+        members = self.vault.ledger(SIGNATURES, "signature", told["signature"].to_numpy()).sort(SIGNATURES.keys)
         texts = self.codes(self.first_sensitive())
-        return told, flat.join(texts, on="code", how="left").select("signature", value="text")
+        values = members.cast(pl.Int64).join(texts, on="code", how="left", maintain_order="left")
+        return told.with_columns(pl.col("who").cast(pl.Int64)), values.select("signature", value="text")
 
     def last(self) -> pl.DataFrame:
         """Return who is in the last release, and the value with which each was seen last."""

@@ -14,9 +14,9 @@ from reveil.series.backups import is_table_of, says_the_same
 from reveil.series.column_types import settled, with_known_spellings, with_known_types
 from reveil.series.telling import Job
 from reveil.tables.expressions import matches, parse
+from reveil.tables.formats import check_path
 from reveil.tables.schema import Role, Schema
 from reveil.tables.snapshot import Snapshot, read_snapshot
-from reveil.tables.snapshot.csv_file import check_path
 from reveil.vault.requests import COLUMNS, WHERE, is_expression
 
 if TYPE_CHECKING:

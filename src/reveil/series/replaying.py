@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Guarantee
     from reveil.series.telling import Job
     from reveil.tables.schema import Schema
-    from reveil.vault import DuckDBVault, ReleaseRow
+    from reveil.vault import ReleaseRow, Vault
 
 
 @dataclass
@@ -46,7 +46,7 @@ class _Incomplete(Exception):  # noqa: N818 -- not an error: something is missin
 
 
 def replay(
-    vault: DuckDBVault,
+    vault: Vault,
     schema: Schema,
     guarantee: Guarantee,
     method: Grouper | None,
@@ -97,7 +97,7 @@ def replay(
 
 
 def _job(
-    vault: DuckDBVault, schema: Schema, guarantee: Guarantee, path: Path, row: ReleaseRow, given: Sequence[str]
+    vault: Vault, schema: Schema, guarantee: Guarantee, path: Path, row: ReleaseRow, given: Sequence[str]
 ) -> Job | None:
     """Return a snapshot cut as a release asked for it, if the release was made of it."""
     try:
@@ -110,7 +110,7 @@ def _job(
 
 
 def _judge(
-    vault: DuckDBVault,
+    vault: Vault,
     row: ReleaseRow,
     previous: str | None,
     job: Job | None,
@@ -166,7 +166,7 @@ def _judge(
 
 
 def _compare(
-    vault: DuckDBVault,
+    vault: Vault,
     release: Release,
     job: Job,
     who: np.ndarray,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from reveil.core.arrays import CodeArray
     from reveil.models.encoding import Codes
-    from reveil.vault.protocol import Vault
+    from reveil.vault import Vault
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,14 @@ from reveil.series.book import VaultBook
 from reveil.series.column_types import SPELLINGS, spellings_of, types_of
 from reveil.series.events import Events, events
 from reveil.series.persons import KIND, identities, kind_of
+from reveil.series.signatures import entries_of, told_before
 from reveil.series.stable_codes import Lasting, digest_of_snapshot, in_order, lasting_codes, texts_of
 from reveil.tables.expressions import parse
 from reveil.tables.schema import Role
-from reveil.vault import Change
+from reveil.vault import Change, Records, ReleaseRow
 from reveil.vault.protocol import ADOPTED
 from reveil.vault.requests import WHERE, asks_the_same, kept_expression
+from reveil.vault.settings import SIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
-    from reveil.vault import Recall, ReleaseRow, Vault
+    from reveil.vault import Recall, Vault
     from reveil.vault.protocol import Book, Entries
 
 LAYOUT = "layout"  # the setting that keeps how a method divided the space
@@ -146,10 +148,7 @@ class Telling:
             dictionary[sensitive] = pl.concat([own.rename(sensitive), more.rename(sensitive)])
         counts = {} if self.events is None else self.events.counts()
         follows = self.events is not None
-        pairs = pl.DataFrame(schema={"record": pl.Int32, "members": pl.String}) if told is None else told
-        distinct = pairs["members"].unique(maintain_order=True)
-        new = distinct.filter(vault.find_signatures(distinct) < 0) if len(distinct) else distinct
-        return Change(
+        row = ReleaseRow(
             release=self.memory.release,
             state=state,
             created=str(manifest.created),
@@ -160,26 +159,30 @@ class Telling:
             manifest=text.decode(),
             manifest_digest=digest_of_bytes(text) if state != ADOPTED else manifest_digest,
             facts={**counts, **facts},
-            types=types_of(self.remembered, self.known_types) if follows else {},
-            dictionary=dictionary,
+        )
+        records = Records(
             high=self.job.high,
             low=self.job.low,
             person=self.recall.person,
             changed=self._stale(),
-            records=self.lasting.codes,
+            codes=self.lasting.codes,
             gone=self.recall.gone,
-            signatures=new,
-            told=pairs,
-            replaces=replaces,
-            entries=entries,
+            types=types_of(self.remembered, self.known_types) if follows else {},
+            dictionary=dictionary,
+        )
+        signed = {SIGNED: sensitive} if sensitive is not None and (told is not None or entries) else {}
+        return Change(
+            row,
+            records,
+            entries=(*entries_of(self.memory.book, told, replaces=replaces), *entries),
             settings={
                 **settings,
+                **signed,
                 "declared": self.lasting.declared.tolist(),
                 **({KIND: self.job.persons} if follows else {}),
                 **self._spellings(vault, published if follows else None),
             },
             placements=placements,
-            signed=sensitive if told is not None or entries else None,
         )
 
     def _spellings(self, vault: Vault, published: Release | None) -> dict[str, Any]:
@@ -231,12 +234,7 @@ def _memory(
             lasting=lasting.codes,
         )
     sensitive = columns[0]
-    signatures = recall.told["signature"].to_numpy()
-    members = vault.signature_members(signatures)
-    lists = members["members"]
-    codes = lists.explode().to_numpy().astype(np.int32) if len(lists) else none
-    sets = Sets(Ragged.of_lengths(lists.list.len().to_numpy(), codes))
-    place = np.searchsorted(members["signature"].to_numpy(), signatures).astype(np.int32)
+    sets, block_records, block_sets = told_before(book)
     known = vault.values(sensitive)["code"].to_numpy()
     seen = vault.next_code(sensitive)
     more = len(lasting.new.get(sensitive, ()))
@@ -250,8 +248,8 @@ def _memory(
         present=recall.present,
         changed=happened.differs.get(sensitive, np.zeros(size, np.bool_)),
         sets=sets,
-        block_records=recall.told["record"].to_numpy().astype(np.int32),
-        block_sets=place,
+        block_records=block_records,
+        block_sets=block_sets,
         book=book,
         lasting=lasting.codes,
     )

@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import SHOWN_AT_MOST, DataError, FileError, has_swallowed
+from reveil.core.errors import SHOWN_AT_MOST, DataError, has_swallowed
 from reveil.tables import column_hints as hints
 from reveil.tables.alike import fold_distinct
+from reveil.tables.formats import read_file
 from reveil.tables.schema import Role, Type
-from reveil.tables.snapshot.csv_file import check_path, read_text_table
-from reveil.tables.snapshot.parquet_file import read_parquet
 from reveil.tables.snapshot.types import canonical_text, infer_type, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reveil.tables.formats.place import Place
 
 UNKNOWN = "unknown: treated as something others may know"
 _ALIKE_SHOWN = 4
@@ -201,22 +202,14 @@ class Profile:
 
 
 def profile(path: str | Path) -> Profile:
-    """Read a .csv or .parquet file and propose a role for each of its columns."""
+    """Read a table from a file and propose a role for each of its columns."""
     path = Path(path)
-    check_path(path)
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        frame = read_text_table(path)
-    elif suffix == ".parquet":
-        frame = read_parquet(path, lambda _: None)
-    else:
-        raise FileError(
-            "this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them."
-        )
+    table = read_file(path)
+    frame = table.frame
     if frame.height == 0:
         raise DataError("this table has no rows", file=path, hint="A proposal needs records to look at.")
-    columns = [_look(cells, from_text=suffix == ".csv") for cells in frame.get_columns()]
-    _check_names(columns, path)
+    columns = [_look(cells, from_text=table.text_only) for cells in frame.get_columns()]
+    _check_names(columns, table.place)
     person = _person(columns)
     columns = [_proposal(column, person) for column in columns]
     if not any(column.role is Role.SENSITIVE for column in columns):
@@ -264,7 +257,7 @@ def _is_a_cell(name: str, kind: Type | None, values: pl.Series) -> bool | None:
     return None if name.strip() in hints.MARKS else False
 
 
-def _check_names(columns: list[ColumnProfile], path: Path) -> None:
+def _check_names(columns: list[ColumnProfile], place: Place) -> None:
     """Refuse a table whose names look like a record, before one of them is shown.
 
     One column of numbers or dates with a name that is none tells that there is a header.
@@ -272,16 +265,16 @@ def _check_names(columns: list[ColumnProfile], path: Path) -> None:
     if any(has_swallowed(column.name) for column in columns):
         raise DataError(
             "the name of a column looks like records that a quote swallowed",
-            file=path,
-            line=1 if path.suffix.lower() == ".csv" else None,
+            file=place.file,
+            line=None if place.lines is None else 1,
             hint="Close the quote in the first line, or write each name on one line.",
         )
     told = [column.name_is_a_cell for column in columns]
     if any(told) and False not in told:
         raise DataError(
             "the names of the columns look like a record",
-            file=path,
-            line=1 if path.suffix.lower() == ".csv" else None,
+            file=place.file,
+            line=None if place.lines is None else 1,
             hint="Write a first line with a name for each column; names of columns with numbers must not be numbers.",
         )
 

@@ -40,7 +40,6 @@ class Type(StrEnum):
 
 
 FOLDED, EXACT = "folded", "exact"
-COLUMN_KEYS = ("role", "type", "hierarchy", "order", "bins", "compare")
 HierarchySource = str | Path | Mapping[str, Any] | Taxonomy
 
 

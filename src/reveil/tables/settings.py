@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from reveil.core.errors import ConfigError, FileError
+from reveil.core.settings import Section, build, kind_of
 from reveil.tables.hierarchy import read_toml
-from reveil.tables.schema import COLUMN_KEYS, Column, Role, Schema, make_column
+from reveil.tables.schema import Column, Role, Schema, Type, make_column
 
 SECTIONS = ("series", "columns", "guarantee", "method")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesSettings:
+    """What the section [series] may say."""
+
+    name: str | None = None
+    vault: str | None = None
+    anchor: str | None = None
+    seed: int | None = None
+    archive: bool = True
+    null_values: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnSettings:
+    """What the section [columns] may say about a column."""
+
+    role: Role
+    type: Type | None = None
+    hierarchy: str | dict[str, Any] | None = None
+    order: list[Any] | None = None
+    bins: int | None = None
+    compare: Literal["folded", "exact"] | None = None
 
 
 def load_schema(path: str | Path) -> Schema:
@@ -53,30 +78,26 @@ def section_of(table: dict[str, Any], name: str, *, required: bool = False) -> d
 def schema_of(table: dict[str, Any], folder: Path) -> Schema:
     """Return what the columns are; paths of hierarchies are relative to a folder."""
     columns = [_column(name, given, folder) for name, given in section_of(table, "columns", required=True).items()]
-    null_values = section_of(table, "series").get("null_values", [])
-    if not isinstance(null_values, list) or not all(isinstance(value, str) for value in null_values):
-        raise ConfigError("null_values must be a list of texts", hint='null_values = ["NA", "?"]')
-    return Schema.of(columns, null_values)
+    series = section_of(table, "series")
+    own = {key: series[key] for key in series if key == "null_values"}  # the others are read further up
+    return Schema.of(columns, build(SeriesSettings, own, Section("[series]", "[series]")).null_values)
 
 
 def _column(name: str, given: object, folder: Path) -> Column:
-    settings: dict[str, Any] = (
-        {"role": given} if isinstance(given, str) else dict(given) if isinstance(given, dict) else {}
-    )
-    unknown = [key for key in settings if key not in COLUMN_KEYS]
-    if unknown:
+    table = {"role": given} if isinstance(given, str) else given
+    if not isinstance(table, dict):
         raise ConfigError(
-            f"column {name!r} has no setting {unknown[0]!r}", column=name, hint=f"Known: {', '.join(COLUMN_KEYS)}."
+            f"column {name!r} must be a role or a table of settings, not {kind_of(given)}",
+            column=name,
+            hint=f"Roles: {', '.join(Role)}.",
         )
-    try:
-        role = Role(settings.pop("role", None))
-    except ValueError:
-        raise ConfigError(
-            f"column {name!r} has no known role", column=name, hint=f"Roles: {', '.join(Role)}."
-        ) from None
-    hierarchy = settings.get("hierarchy")
-    if isinstance(hierarchy, str):
-        settings["hierarchy"] = folder / hierarchy
-    elif hierarchy is not None and not isinstance(hierarchy, Mapping):
-        raise ConfigError(f"the hierarchy of column {name!r} must be a path or a table", column=name)
-    return make_column(name, role, **settings)
+    found = build(ColumnSettings, table, Section("[columns]", f"column {name!r}", column=name))
+    return make_column(
+        name,
+        found.role,
+        type=found.type,
+        hierarchy=folder / found.hierarchy if isinstance(found.hierarchy, str) else found.hierarchy,
+        order=found.order,
+        bins=found.bins,
+        compare=found.compare,
+    )

@@ -1,12 +1,15 @@
 """For tests, ours and those of packages that extend Reveil.
 
 :mod:`reveil.testing.strategies` has hypothesis strategies for tables; :mod:`reveil.testing.contracts` has what
-every model and every grouper must satisfy, as functions over one object, so that a plugin's own test is a line::
+every model and every grouper must satisfy, :mod:`reveil.testing.formats` what every format of files must, as functions
+over one object, so that a plugin's own test is a line::
 
     from reveil.testing.contracts import check_grouper
 
     def test_mine():
         check_grouper(MyGrouper())
+
+:mod:`reveil.testing.vaults` has the same for stores of vaults.
 
 The oracles are for series small enough to try everything: :mod:`reveil.testing.series` draws them,
 :mod:`reveil.testing.worlds` counts all the worlds that are consistent with what was published, and
@@ -22,12 +25,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
+from reveil.testing.formats import check_format
 from reveil.testing.worlds import Beliefs, Group, enumerate_members, enumerate_memberships, enumerate_worlds
 
 if TYPE_CHECKING:
     from reveil.testing.contracts import check_grouper, check_model
     from reveil.testing.series import histories
     from reveil.testing.strategies import Table, group_statistics, tables
+    from reveil.testing.vaults import check_vault
 
 __all__ = [
     "Beliefs",
@@ -37,8 +42,10 @@ __all__ = [
     "Table",
     "all_histories",
     "all_tables",
+    "check_format",
     "check_grouper",
     "check_model",
+    "check_vault",
     "enumerate_members",
     "enumerate_memberships",
     "enumerate_worlds",
@@ -53,6 +60,7 @@ _DRAWN = {
     "Table": "strategies",
     "check_grouper": "contracts",
     "check_model": "contracts",
+    "check_vault": "vaults",
     "group_statistics": "strategies",
     "histories": "series",
     "tables": "strategies",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from reveil.vault.duckdb_vault import DuckDBVault
+from reveil.vault.changes import Change, Records
 from reveil.vault.keys import Key
-from reveil.vault.protocol import Change, Recall, ReleaseRow, Vault
+from reveil.vault.protocol import Recall, ReleaseRow
+from reveil.vault.store import Store
+from reveil.vault.vault import Vault
 
-__all__ = ["Change", "DuckDBVault", "Key", "Recall", "ReleaseRow", "Vault"]
+DuckDBVault = Vault
+
+__all__ = ["Change", "DuckDBVault", "Key", "Recall", "Records", "ReleaseRow", "Store", "Vault"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from reveil.vault.protocol import CodeArray
+    from reveil.core.arrays import CodeArray
 
     Connection = duckdb.DuckDBPyConnection
 
@@ -53,22 +53,30 @@ def lent(connection: Connection, **frames: pl.DataFrame) -> Iterator[None]:
 
 
 @contextmanager
-def translated(folder: Path) -> Iterator[None]:
-    """Say in our words what went wrong: DuckDB's texts quote values."""
+def translated(place: str | Path, hint: str) -> Iterator[None]:
+    """Say in our words what went wrong at a place: DuckDB's texts quote values."""
     try:
         yield
     except (duckdb.Error, OSError) as error:
         # A full disk ends a transaction, too.
         if isinstance(error, duckdb.TransactionException) and UNWRITTEN not in str(error):
-            raise BusyError(FIRST_TEXT, hint=FIRST_HINT, file=folder) from None
+            raise BusyError(FIRST_TEXT, hint=FIRST_HINT, file=place) from None
         if LOCKED in str(error):
-            raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=folder) from None
-        raise VaultError(
-            "the database of this vault cannot be read or written",
-            hint="Check the permissions and the free space on the disk. If the file 'vault.duckdb' is damaged, restore "
-            "the vault from a backup; if there is none, start a new vault and adopt what was published.",
-            file=folder,
-        ) from None
+            raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=place) from None
+        raise VaultError("the database of this vault cannot be read or written", hint=hint, file=place) from None
+
+
+@contextmanager
+def begun(connection: Connection) -> Iterator[Connection]:
+    """Do something entirely or not at all."""
+    connection.execute("BEGIN")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(duckdb.Error):  # a failed COMMIT has rolled back already
+            connection.execute("ROLLBACK")
+        raise
 
 
 def columns(connection: Connection, sql: str, parameters: Sequence[Any] = ()) -> dict[str, npt.NDArray[Any]]:

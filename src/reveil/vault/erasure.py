@@ -1,8 +1,7 @@
-"""Forgetting a person for real.
+"""Forgetting a person: which rows go, and what becomes of what was told.
 
-DELETE leaves the bytes in the file, whatever is done to it afterwards. So the rows are deleted, the database is
-copied into a new file, and the new file takes the old one's name. The deletion and a mark that copying is due are one
-transaction: a vault that was interrupted in between finishes the copy when it is opened.
+The deletion and a mark that the bytes are still there are one transaction: a vault that was interrupted before its
+store left none of them does so when it is opened.
 """
 
 from __future__ import annotations
@@ -11,23 +10,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.vault import ledgers, seals, settings
+from reveil.vault import ledgers, settings
 from reveil.vault.bridge import columns, lent, one, texts
-from reveil.vault.private import sync_file, sync_folder
 from reveil.vault.writing import attribute_numbers
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from reveil.vault.bridge import Connection
-    from reveil.vault.keys import Key
     from reveil.vault.protocol import Revised
 
 
 def delete_person(connection: Connection, high: int, low: int, *, tombstone: bool, revised: Revised) -> bool:
     """Delete a person's rows, and values that are nobody's any more, inside a transaction.
 
-    False if they are unknown, or erased already but for a tombstone. Values in signatures and ledgers stay: they were
+    False if they are unknown, or erased already but for a tombstone. Values in ledgers stay: they were
     published. So do declared ones. Otherwise the set of possible values would shrink with an erasure, and the erasure
     show in what is published next. ``revised``: what settings that hold values become, by their names.
     """
@@ -47,7 +42,6 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
             [person],
         )
     else:
-        connection.execute("DELETE FROM told WHERE person = ?", [person])
         connection.execute("DELETE FROM persons WHERE person = ?", [person])
     _purge_dictionary(connection, numbers)
     for name, revise in revised.items():
@@ -77,45 +71,13 @@ def _values(connection: Connection, numbers: dict[str, int]) -> dict[str, pl.Ser
 
 
 def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:
-    members = texts("code", columns(connection, "SELECT members FROM signatures")["members"])
-    told = members.str.split(",").explode().drop_nulls().cast(pl.Int32).unique().to_frame()
     declared = pl.DataFrame({"code": settings.get(connection, settings.DECLARED) or []}, schema={"code": pl.Int32})
     signed = settings.get(connection, settings.SIGNED)
     for name, number in numbers.items():
         used = ledgers.codes_in_use(connection, number, first=name == signed)
-        kept = pl.concat([told, declared, used]).unique() if name == signed else used
+        kept = pl.concat([declared, used]).unique() if name == signed else used
         with lent(connection, kept=kept):
             connection.execute(
                 f"DELETE FROM dictionary WHERE attribute = {number} AND code NOT IN "  # noqa: S608 -- numbers only
                 f"(SELECT a{number} FROM persons WHERE a{number} IS NOT NULL) AND code NOT IN (SELECT code FROM kept)"
             )
-
-
-def rewrite(connection: Connection, database: Path, key: Key) -> None:
-    """Put a fresh copy of the database in its place, and close the connection, which must be the only one.
-
-    The copy is compared with its seals first. The old file stays open, and with it locked, until the new one has its
-    name: nobody can write into it meanwhile.
-    """
-    fresh = database.with_name(database.name + ".new")
-    for leftover in database.parent.glob(fresh.name + "*"):
-        leftover.unlink(missing_ok=True)
-    own = one(connection, "SELECT current_database()")
-    path = str(fresh).replace("'", "''")
-    connection.execute(f"ATTACH '{path}' AS fresh")
-    try:
-        connection.execute(f'COPY FROM DATABASE "{own}" TO fresh')
-        connection.execute("DELETE FROM fresh.settings WHERE key = ?", [settings.ERASING])
-        seals.renew(connection, key, ("settings",), database="fresh")
-        seals.check(connection, key, database.parent, None, database="fresh")
-        connection.execute("CHECKPOINT fresh")
-    finally:
-        connection.execute("DETACH fresh")
-    sync_file(fresh)
-    connection.execute("FORCE CHECKPOINT")
-    # The log and the file that is locked belong to each other no longer once the new file has the name.
-    database.with_name(database.name + ".wal").unlink(missing_ok=True)
-    connection.execute("PRAGMA disable_checkpoint_on_shutdown")
-    fresh.replace(database)
-    sync_folder(database.parent)
-    connection.close()

@@ -7,7 +7,8 @@ import hmac
 import os
 import re
 import secrets
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from reveil.vault.private import private, write_private
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reveil.vault.protocol import Int64Array
+    from reveil.core.arrays import IntArray
 
 KEY_FILE = "key"
 VARIABLE = "REVEIL_KEY"
@@ -52,41 +53,7 @@ class Key:
     def __reduce__(self) -> str:
         raise TypeError("a key is not pickled")
 
-    @classmethod
-    def load(cls, folder: Path, salt: bytes | None = None) -> Key:
-        """Return the key from the environment or from the vault's folder.
-
-        ``salt`` is the vault's own, for a passphrase; None for a vault of before passphrases were salted.
-        """
-        given = _from_environment(salt)
-        if given is not None:
-            return cls(given)
-        path = folder / KEY_FILE
-        try:
-            text = path.read_text(encoding="ascii").strip()
-        except FileNotFoundError:
-            raise VaultError("the key of this vault is missing", file=path, hint=LOST) from None
-        except (OSError, ValueError):
-            raise VaultError("the key of this vault cannot be read", file=path, hint=LOST) from None
-        if not HEX.fullmatch(text):
-            raise VaultError("the key of this vault is damaged: it should be 64 hex digits", file=path, hint=LOST)
-        return cls(bytes.fromhex(text))
-
-    @classmethod
-    def load_or_make(cls, folder: Path, salt: bytes | None = None) -> Key:
-        """Return the key, drawn now and kept in the vault's folder if there is none yet."""
-        path = folder / KEY_FILE
-        if VARIABLE in os.environ or path.exists():
-            return cls.load(folder, salt)
-        secret = secrets.token_bytes(SIZE)
-        try:
-            with private(folder):
-                write_private(path, (secret.hex() + "\n").encode("ascii"))
-        except OSError:
-            raise VaultError("cannot write a key", file=path, hint="Check the permissions of the folder.") from None
-        return cls(secret)
-
-    def pseudonyms(self, persons: pl.Series) -> tuple[Int64Array, Int64Array]:
+    def pseudonyms(self, persons: pl.Series) -> tuple[IntArray, IntArray]:
         """Return HMAC-SHA-256 of each canonical text, its first 128 bits as two signed numbers."""
         if persons.null_count():
             raise ValueError("a person without an identity has no pseudonym")
@@ -131,6 +98,59 @@ class Key:
         # The byte 255 is in no UTF-8 text, so that no person's pseudonym is one of these numbers.
         message = b"".join(b"\xff" + word.encode() for word in words)
         return hmac.digest(self._secret, message, "sha256")
+
+
+class Keys(Protocol):
+    """Where the key of a vault comes from. ``salt`` is the vault's own, for a passphrase (None: one of before)."""
+
+    def load(self, salt: bytes | None) -> Key:
+        """Return the key; refuse if there is none."""
+
+    def load_or_make(self, salt: bytes | None) -> Key:
+        """Return the key, drawn now and kept if there is none yet."""
+
+
+@dataclass(frozen=True)
+class FolderKeys:
+    """The key in a file, unless the environment has one."""
+
+    folder: Path
+
+    def load(self, salt: bytes | None = None) -> Key:
+        """Return the key from the environment or from the folder.
+
+        ``salt`` is the vault's own, for a passphrase; None for a vault of before passphrases were salted.
+        """
+        given = _from_environment(salt)
+        if given is not None:
+            return Key(given)
+        path = self.folder / KEY_FILE
+        try:
+            text = path.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            raise VaultError("the key of this vault is missing", file=path, hint=LOST) from None
+        except (OSError, ValueError):
+            raise VaultError("the key of this vault cannot be read", file=path, hint=LOST) from None
+        if not HEX.fullmatch(text):
+            raise VaultError("the key of this vault is damaged: it should be 64 hex digits", file=path, hint=LOST)
+        return Key(bytes.fromhex(text))
+
+    def load_or_make(self, salt: bytes | None = None) -> Key:
+        """Return the key, drawn now and kept in the folder if there is none yet."""
+        path = self.folder / KEY_FILE
+        if VARIABLE in os.environ or path.exists():
+            return self.load(salt)
+        secret = secrets.token_bytes(SIZE)
+        try:
+            with private(self.folder):
+                write_private(path, (secret.hex() + "\n").encode("ascii"))
+        except OSError:
+            raise VaultError("cannot write a key", file=path, hint="Check the permissions of the folder.") from None
+        return Key(secret)
+
+
+if TYPE_CHECKING:
+    _CHECKED: type[Keys] = FolderKeys
 
 
 def _from_environment(salt: bytes | None) -> bytes | None:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.vault import settings
 from reveil.vault.bridge import columns, integers, lent, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from reveil.core.arrays import CodeArray, Integers
     from reveil.vault.bridge import Connection
-    from reveil.vault.protocol import CodeArray, Entries, IntArray, Ledger
+    from reveil.vault.protocol import Entries, Ledger
 
 _NAME = re.compile(r"[a-z][a-z_]*")
 
@@ -35,7 +37,7 @@ def _exists(connection: Connection, name: str) -> bool:
 
 
 def read(
-    connection: Connection, ledger: Ledger, column: str | None = None, among: IntArray | None = None
+    connection: Connection, ledger: Ledger, column: str | None = None, among: Integers | None = None
 ) -> pl.DataFrame:
     """Return the rows of a ledger, all or those whose ``column`` is among some numbers, in no particular order."""
     table = _table(ledger)
@@ -44,8 +46,8 @@ def read(
     types = {name: pl.Float64 if name in ledger.real else pl.Int32 for name in names}
     if not _exists(connection, ledger.name):
         return pl.DataFrame(schema=types)
-    wanted = pl.DataFrame({"number": np.unique(np.zeros(0, np.int32) if among is None else among).astype(np.int32)})
-    only = "" if column is None else f" JOIN wanted w ON t.{_quoted(column)} = w.number"
+    wanted = pl.DataFrame({"number": np.zeros(0, np.int32) if among is None else among.astype(np.int32)})
+    only = "" if column is None else f" WHERE t.{_quoted(column)} IN (SELECT number FROM wanted)"  # noqa: S608 -- names by code
     if column is not None and column not in names:
         raise ValueError(f"the ledger {ledger.name!r} has no column {column!r}")
     with lent(connection, wanted=wanted):
@@ -94,7 +96,15 @@ def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
         return
     if rows.select(keys).is_duplicated().any():
         raise ValueError(f"a row of the ledger {ledger.name!r} is written once")
+    if ledger.coded and "attribute" not in ledger.columns and settings.get(connection, settings.SIGNED) is None:
+        raise ValueError(f"the setting `signed` names the attribute whose codes are in the ledger {ledger.name!r}")
     with lent(connection, added=rows):
+        if keys == tuple(rows.columns):  # a row that is there is the same row
+            connection.execute(
+                f"INSERT INTO {table} SELECT {_listed(map(_quoted, keys))} FROM added c "  # noqa: S608
+                f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {_same(keys)})"
+            )
+            return
         connection.execute(f"DELETE FROM {table} t USING added c WHERE {_same(keys)}")  # noqa: S608
         connection.execute(f"INSERT INTO {table} SELECT {_listed(map(_quoted, rows.columns))} FROM added")  # noqa: S608
 
@@ -157,7 +167,7 @@ def has_more(connection: Connection, person: int) -> bool:
 
 
 def codes_in_use(connection: Connection, attribute: int, *, first: bool) -> pl.DataFrame:
-    """Return the dictionary codes of an attribute that ledgers speak of (``first``: of the first sensitive one)."""
+    """Return the dictionary codes of an attribute in ledgers; ``first``: it is the one that ``signed`` names."""
     found = [pl.DataFrame(schema={"code": pl.Int32})]
     for name, _, _, coded, by_attribute, _ in _known(connection):
         if coded is None or not (by_attribute or first):

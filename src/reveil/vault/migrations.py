@@ -12,7 +12,6 @@ From version 5 on tables are sealed: whatever changes one here, its line in ``mi
 from __future__ import annotations
 
 import datetime as dt
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from reveil.core.errors import VaultError
+from reveil.vault.bridge import begun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Migration:
-    """How to come to a version from the one before."""
+    """How to come to a version from the one before; ``drops`` are the tables that it takes away."""
 
     version: int
     statements: tuple[str, ...]
+    drops: tuple[str, ...] = ()
 
 
 FIRST = Migration(
@@ -70,7 +71,7 @@ THIRD = Migration(
 CHAIN = Migration(
     4, ("CREATE TABLE chain (entry INTEGER, act TEXT, release INTEGER, about TEXT, nonce TEXT, digest TEXT)",)
 )
-# Every table has a seal (see seals.py), which takes the key: a mark says that it is due.
+# Every table has a seal (see stores/seals.py), which takes the key: a mark says that it is due.
 SEALS = Migration(
     5,
     (
@@ -78,7 +79,35 @@ SEALS = Migration(
         "INSERT INTO settings VALUES ('unsealed', 'true')",
     ),
 )
-MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD, CHAIN, SEALS)
+# Signatures are ledgers like those of other guarantees: the members as rows, and who was told which.
+SIGNATURES = Migration(
+    6,
+    (
+        "CREATE TABLE ledger_signatures (signature INTEGER, code INTEGER)",
+        (
+            "INSERT INTO ledger_signatures SELECT signature, CAST(UNNEST(STRING_TO_ARRAY(members, ',')) AS INTEGER) "
+            "FROM signatures"
+        ),
+        "CREATE TABLE ledger_told (person INTEGER, signature INTEGER)",
+        "INSERT INTO ledger_told SELECT person, signature FROM told",
+        (
+            "INSERT INTO ledgers (name, personal, outlives, coded, by_attribute, blanked) "
+            "VALUES ('signatures', FALSE, TRUE, 'code', FALSE, FALSE), ('told', TRUE, TRUE, NULL, FALSE, FALSE)"
+        ),
+        "DROP TABLE signatures",
+        "DROP TABLE told",
+        "DELETE FROM seals WHERE name = 'signatures' OR name = 'told'",
+        "DELETE FROM settings WHERE key = 'next_signature'",
+        "INSERT INTO settings VALUES ('unsealed', 'true')",
+    ),
+    drops=("signatures", "told"),
+)
+MIGRATIONS: tuple[Migration, ...] = (FIRST, SECOND, THIRD, CHAIN, SEALS, SIGNATURES)
+
+
+def dropped_after(version: int) -> tuple[str, ...]:
+    """Return the tables that a database of a version has and those of later ones have not."""
+    return tuple(name for migration in MIGRATIONS if migration.version > version for name in migration.drops)
 
 
 def current(connection: duckdb.DuckDBPyConnection) -> int | None:
@@ -112,18 +141,13 @@ def migrate(connection: duckdb.DuckDBPyConnection, migrations: Sequence[Migratio
 
 
 def _apply(connection: duckdb.DuckDBPyConnection, migration: Migration) -> None:
-    connection.execute("BEGIN")
     try:
-        for statement in migration.statements:
-            connection.execute(statement)
-        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", [migration.version, now, _reveil()])
-        connection.execute("COMMIT")
-    except BaseException as error:
-        with suppress(duckdb.Error):
-            connection.execute("ROLLBACK")
-        if not isinstance(error, duckdb.Error):
-            raise
+        with begun(connection):
+            for statement in migration.statements:
+                connection.execute(statement)
+            now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", [migration.version, now, _reveil()])
+    except duckdb.Error:
         raise VaultError(
             f"this vault could not be brought to format {migration.version}; it is as it was before",
             hint="Check the free space on the disk and try again, or keep the version of Reveil that made the vault.",

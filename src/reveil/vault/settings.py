@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from reveil.vault.bridge import Connection
 
 HEAD, SEED, SERIES, CHECK = "head", "seed", "series_id", "key_check"
-NEXT_PERSON, NEXT_SIGNATURE = "next_person", "next_signature"
-SIGNED = "signed"
+NEXT_PERSON = "next_person"
+SIGNED = "signed"  # the caller's: the attribute whose codes are in ledgers without a column `attribute`
 DECLARED = "declared"  # the caller's: codes of the signed attribute that an erasure leaves alone
 ERASING = "erasing"
 TEXTS = "texts_of_expressions"  # earlier versions kept them: they are replaced as soon as the key is there
 UNSEALED = "unsealed"  # by earlier versions: it is sealed as it is as soon as the key is there
 SALT = "key_salt"  # of a passphrase; vaults of before have none, and their passphrases are digested as they were then
 ANCHORED = "anchored"  # there was an anchor before this change
-OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, NEXT_SIGNATURE, SIGNED, ERASING, TEXTS, UNSEALED, SALT, ANCHORED})
+OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, ERASING, TEXTS, UNSEALED, SALT, ANCHORED})
 
 
 def get(connection: Connection, name: str) -> Any | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import polars as pl
 
 from reveil.core.errors import ReveilError, VerificationError
 from reveil.tables.notation import parsed
-from reveil.tables.schema import Role, Schema
-from reveil.tables.snapshot import canonical_text, read_snapshot, read_text_table, type_of
-from reveil.tables.snapshot.parquet_file import read_parquet
+from reveil.tables.registration_list import read_registration_list
+from reveil.tables.schema import Role
+from reveil.tables.snapshot import canonical_text, type_of
 from reveil.verification.cells import line_of
 from reveil.verification.geometry import points_in_boxes
 
@@ -88,8 +87,7 @@ def _listed(population: Any, table: Snapshot, release: Release, selection: Selec
         if column.role is Role.PERSON or column.name in release.cells or column.name in asked
     ]
     try:
-        raw = _raw(population).select(column.name for column in columns)
-        frame = read_snapshot(raw, Schema.of(columns, schema.null_values)).frame
+        frame = read_registration_list(population, columns, schema.null_values).frame
         typed = [
             values
             if values.dtype == table.frame.schema[values.name]
@@ -100,13 +98,6 @@ def _listed(population: Any, table: Snapshot, release: Release, selection: Selec
         raise VerificationError("the registration list cannot be read, or lacks a column") from None
     listed = pl.DataFrame([canonical_text(frame[person]).alias(person), *typed])
     return listed if selection is None else listed.filter(selection.chosen(listed))
-
-
-def _raw(population: Any) -> pl.DataFrame:
-    if not isinstance(population, str | Path):
-        return population if isinstance(population, pl.DataFrame) else pl.DataFrame(population)
-    path = Path(population)
-    return read_parquet(path, lambda _: None) if path.suffix.lower() == ".parquet" else read_text_table(path)
 
 
 def _check_published(shown: Shown, snapshot: Snapshot, listed: pl.DataFrame) -> None:

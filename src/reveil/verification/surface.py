@@ -6,7 +6,6 @@ records can be seen, and so can members of a set that are in no order of their o
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ import polars as pl
 
 from reveil.core.errors import VerificationError
 from reveil.releases.files import tables_of
+from reveil.tables.formats import find_format
 from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
@@ -66,14 +66,9 @@ def check_sets(release: Release, schema: Schema) -> None:
 
 
 def check_files(release: Release) -> None:
-    """Refuse Parquet files that say more than their cells: metadata of any kind beside the types of columns."""
+    """Refuse files that say more than their cells: metadata of any kind beside the types of columns."""
     if release.source is None:
         return
     for table in tables_of(release.source, release.manifest):
-        if table.suffix.lower() != ".parquet":
-            continue
-        plain = io.BytesIO()
-        pl.read_parquet(table, n_rows=0).write_parquet(plain, compression="zstd", statistics=False)
-        plain.seek(0)
-        if pl.read_parquet_metadata(table) != pl.read_parquet_metadata(plain):
-            raise VerificationError("this Parquet file carries more than its table", file=table)
+        if find_format(table).says_more(table):
+            raise VerificationError("this file carries more than its table", file=table)

@@ -21,6 +21,7 @@ from reveil.models.encoding import Kind
 from reveil.tables.snapshot import canonical_text, read_snapshot
 from reveil.testing.strategies import tables
 from tests.analysis.measures.plain import Plain
+from tests.manifests import altered
 
 KEYS = [
     *("dcp", "ncp", "gcp", "em", "em_mean", "kl", "c_avg", "ail", "fem", "vem"),
@@ -93,11 +94,11 @@ def test_fakes_and_dirty_rows(case, data):
     changed = replace(
         release,
         groups=np.array(groups, np.int32),
-        manifest={
-            **release.manifest,
-            "dirty": dirty,
-            "counterfeits": {"total": fakes, "per_group": {g: n for g, n in per_group.items() if n}},
-        },
+        manifest=altered(
+            release.manifest,
+            dirty=dirty,
+            counterfeits={"total": fakes, "per_group": {g: n for g, n in per_group.items() if n}},
+        ),
     )
     raw = frame.head(frame.height - dirty - fakes)
     found, plain = rv.measure(raw, changed, schema, queries=4, seed=3), Plain(raw, changed, schema, groups)
@@ -205,7 +206,7 @@ def test_suppressed_records_are_never_ignored():
     assert found["vem"] == pytest.approx(2 * -(2 / 5) * np.log2(1 / 3))
     q = np.array([2 / 5 + 1 / 15, 2 / 5 + 1 / 15, 1 / 15])
     assert found["kl"] == pytest.approx((shares * np.log2(shares / q)).sum())
-    secret = replace(release, manifest={**release.manifest, "suppressed": None})  # safe-grid does not tell
+    secret = replace(release, manifest=altered(release.manifest, suppressed=None))  # safe-grid does not tell
     assert rv.measure(frame, secret, schema) == found
 
 

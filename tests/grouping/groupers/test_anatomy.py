@@ -18,6 +18,7 @@ from reveil.testing import hospital, tables
 from reveil.verification import verify
 from tests.core.kernels.plain import deal as plain_deal
 from tests.core.kernels.plain import hilbert as plain_hilbert
+from tests.manifests import altered
 
 quick = settings(deadline=None)
 
@@ -141,8 +142,7 @@ def tampered(path, **changes):
     """Change the second table and keep the digest right."""
     batch = pl.read_csv(batch_path(path))
     batch.with_columns(**changes).write_csv(batch_path(path))
-    manifest = read_manifest(path)
-    manifest["digest"] = digest_of(path, batch_path(path))
+    manifest = altered(read_manifest(path), digest=digest_of(path, batch_path(path)))
     manifest_path(path).write_bytes(as_bytes(manifest))
     return rv.Release.read(path)
 

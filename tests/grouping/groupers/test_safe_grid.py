@@ -25,6 +25,7 @@ from reveil.tables.snapshot import read_snapshot
 from reveil.verification import verify
 from tests.cli.run import reveil
 from tests.made import made_alone
+from tests.manifests import altered, promising
 
 quick = settings(deadline=None, max_examples=30)
 
@@ -276,7 +277,7 @@ def test_a_release_tells_delta_and_not_how_many_are_left_out():
     assert {"beta", "epsilon"} <= manifest["guarantee"].keys()
     assert "differential privacy" in manifest["claim"]
     assert any("this release alone" in sentence for sentence in manifest["assumes"])
-    assert str(FRAME.height) not in json.dumps({k: v for k, v in manifest.items() if k != "created"})
+    assert str(FRAME.height) not in json.dumps({k: v for k, v in manifest.to_json().items() if k != "created"})
     rows = release.table.group_by(pl.all()).len()
     assert rows["len"].min() >= 20
     assert set(rows["age"]) <= {"[0, 30]", "[30, 60]", "[60, 120]"}
@@ -373,10 +374,14 @@ def rewritten(release, path, rows, **guarantee):
     """Write a table of other rows under the manifest of a release, numbers and digest mended."""
     release.write(path)
     rows.write_csv(path)
-    manifest = read_manifest(path)
-    manifest["guarantee"] |= guarantee
-    manifest |= {"rows": rows.height, "digest": digest_of(path), "groups": rows.select("age", "sex").n_unique()}
-    manifest["achieved"]["k"] = rows.group_by("age", "sex").len()["len"].min()
+    manifest = promising(read_manifest(path), **guarantee)
+    manifest = altered(
+        manifest,
+        rows=rows.height,
+        digest=digest_of(path),
+        groups=rows.select("age", "sex").n_unique(),
+        achieved={**manifest.achieved, "k": rows.group_by("age", "sex").len()["len"].min()},
+    )
     manifest_path(path).write_bytes(manifest_bytes(manifest))
     return rv.Release.read(path)
 
@@ -457,11 +462,10 @@ def test_a_mondrian_release_is_not_taken_for_a_sample(tmp_path):
     config.write_text(text[: text.index("[method]")])
     manifest = read_manifest(out)
     sampling = Sampling(20, 0.5, 1.0)
-    manifest["guarantee"] |= sampling.parameters()
-    manifest["claim"] += f" {sampling.sentence()}"
+    manifest = promising(manifest, **sampling.parameters())
+    manifest = altered(manifest, claim=f"{manifest.promise.claim} {sampling.sentence()}")
     for secret in (0, None):
-        manifest["suppressed"] = secret
-        manifest_path(out).write_bytes(manifest_bytes(manifest))
+        manifest_path(out).write_bytes(manifest_bytes(altered(manifest, suppressed=secret)))
         assert reveil("verify", out, tmp_path / "raw.csv", "-c", config).returncode == 1
 
 

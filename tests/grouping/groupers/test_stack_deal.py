@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.core.json_values import frozen_object
 from reveil.grouping.groupers import stack_deal
 from reveil.guarantees.comparing import as_chosen, check_promise
 from reveil.guarantees.static.automatic_k import grid, information_loss
@@ -23,6 +22,7 @@ from reveil.tables.snapshot import read_snapshot
 from reveil.testing import tables
 from reveil.verification import verify
 from tests.made import made
+from tests.manifests import altered, promising
 
 DICE = np.random.default_rng(0)
 BOTH = pytest.mark.parametrize("deal", ["local", "source"])
@@ -209,8 +209,8 @@ def test_the_t_of_every_attribute_is_told_and_checked():
     told = release.manifest["achieved"]["t"]
     assert told.keys() == {"income", "job"}
     assert told["income"] <= 0.3
-    lower = {**release.manifest.achieved, "t": {**told, "job": told["job"] / 2}}
-    release = release.under(replace(release.manifest, achieved=lower))
+    achieved = {**release.manifest.achieved, "t": {**told, "job": told["job"] / 2}}
+    release = release.under(altered(release.manifest, achieved=achieved))
     with pytest.raises(rv.VerificationError, match="another level"):
         verify(release, read_snapshot(frame, schema), model)
 
@@ -279,8 +279,7 @@ def test_automatic_k_from_a_config_is_published_and_verified(tmp_path):
     assert verified.manifest["achieved"]["t"]["income"] < 0.5
     assert verified.manifest["guarantee"]["k"] >= 2
     for k in (1, True, "auto", None):
-        settings = frozen_object({**manifest.promise.settings, "k": k})
-        other = replace(manifest, promise=replace(manifest.promise, settings=settings))
+        other = promising(manifest, k=k)
         with pytest.raises(rv.VerificationError, match="promises something else"):
             check_promise(config.guarantee, other, config.schema, config.method)
     kept = as_chosen(config.guarantee, manifest)
@@ -288,8 +287,7 @@ def test_automatic_k_from_a_config_is_published_and_verified(tmp_path):
     assert f"at least {kept.k} records" in manifest["claim"]
     assert as_chosen(kept, manifest) is kept
     larger = replace(kept, k=kept.k + 1).promise(config.schema, config.method)
-    more = replace(manifest, promise=larger)
-    (tmp_path / "out.manifest.json").write_bytes(manifest_bytes(more))
+    (tmp_path / "out.manifest.json").write_bytes(manifest_bytes(replace(manifest, promise=larger)))
     with pytest.raises(rv.VerificationError, match="does not satisfy KAnonymity"):
         verify_file(config, tmp_path / "out.csv", tmp_path / "data.csv")
     with pytest.raises(rv.VerificationError, match="promises something else"):

@@ -113,8 +113,8 @@ def test_a_tombstone_is_a_pseudonym_and_a_cell(tmp_path):
     assert len(found["placements"]) == 11
     with own._opened() as vault:
         rows = {
-            name: vault._con.table(f"ledger_{name}").filter(f"person = {number}").fetchall()
-            for (name,) in vault._con.execute("SELECT name FROM ledgers WHERE personal").fetchall()
+            name: vault.store.connection.table(f"ledger_{name}").filter(f"person = {number}").fetchall()
+            for (name,) in vault.store.connection.execute("SELECT name FROM ledgers WHERE personal").fetchall()
         }
     assert {name: len(own) for name, own in rows.items()} == {
         "cells": 1,

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import reveil as rv
 from reveil.models.encoding import encode
-from reveil.releases import admitted, foreign, linking
+from reveil.releases import admitted, box_search, foreign, linking
 from reveil.releases.foreign import read_release
 from reveil.releases.linking import place
 from reveil.releases.manifest import manifest_path
@@ -96,7 +96,7 @@ def test_types_of_values_may_differ():
 
 
 def test_boxes_that_all_cover_everything_cost_little(monkeypatch):
-    monkeypatch.setattr(linking, "AT_ONCE", 5_000)
+    monkeypatch.setattr(box_search, "AT_ONCE", 5_000)
     rng = np.random.default_rng(3)
     frame = people(rng.integers(0, 90, 1_000), [f"v{v}" for v in rng.integers(0, 4, 1_000)])
     alike = table([f"[{-i}, {100 + i}]" for i in range(1_000)], frame["s"])

@@ -9,21 +9,21 @@ extract of one region looks for nobody from another.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import ConfigError, DataError, FileError, RefusedError
+from reveil.core.errors import ConfigError, DataError, RefusedError
 from reveil.models.encoding import Codes, encode
 from reveil.tables.expressions import matches
 from reveil.tables.notation import parsed
+from reveil.tables.registration_list import read_registration_list
 from reveil.tables.schema import Role, Schema
-from reveil.tables.snapshot import Snapshot, canonical_text, read_snapshot, type_of
+from reveil.tables.snapshot import Snapshot, canonical_text, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from reveil.core.arrays import IntArray
     from reveil.tables.expressions import Expression
@@ -35,22 +35,6 @@ class Listed:
 
     codes: Codes
     absent: int
-
-
-class _Columns(Schema):
-    """Some columns of a table that may have others, at which nobody looks."""
-
-    def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:  # noqa: ARG002
-        """Raise unless all of them are there."""
-        missing = [column.name for column in self.columns if column.name not in names]
-        if missing:
-            raise DataError(
-                f"the registration list has no column {missing[0]!r}",
-                file=file,
-                column=missing[0],
-                hint="It needs the person column, every quasi column that is published, and those that --where asks "
-                "for: the part of the table that is published is compared with the same part of the list.",
-            )
 
 
 def read_list(population: Any, table: Snapshot, names: Iterable[str]) -> Snapshot:
@@ -67,25 +51,7 @@ def read_list(population: Any, table: Snapshot, names: Iterable[str]) -> Snapsho
         for column in schema.columns
         if column.name in wanted
     ]
-    own = _Columns.of(columns, schema.null_values)
-    if isinstance(population, str | Path):
-        path = Path(population)
-        if not _is_file(path):
-            raise FileError("there is no such registration list", file=path, hint="Check population = ...")
-        return replace(read_snapshot(path, own), origin=str(path))
-    if not hasattr(population, "__arrow_c_stream__") and not hasattr(population, "columns"):
-        raise ConfigError("population must be a file or a table", hint='population = "voters.csv"')
-    if hasattr(population, "loc"):  # pandas columns that nobody looks at need not be convertible
-        own.check_columns(list(population.columns))
-        population = population.loc[:, [column.name for column in columns]]
-    return read_snapshot(population, own)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long
-        return False
+    return read_registration_list(population, columns, schema.null_values)
 
 
 def with_absent(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import DataError, FileError, is_shown_whole, shown
+from reveil.core.errors import DataError, is_shown_whole, shown
 from reveil.core.json_values import FrozenObject
 from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
@@ -24,13 +24,12 @@ from reveil.releases.manifest import SECOND, Manifest, PublishedColumn, digest_o
 from reveil.releases.promise import UNKNOWN, Promise
 from reveil.releases.release import Release, classes_of, dtype_name, places_in
 from reveil.releases.table import COUNT, GROUP, LEVEL
+from reveil.tables.formats import check_path, find_format
+from reveil.tables.formats.place import Place
 from reveil.tables.notation import Form, parsed, to_text
 from reveil.tables.schema import Column, Role, Schema, toml_key, undeclared
 from reveil.tables.snapshot import canonical_text, infer_type, type_of
-from reveil.tables.snapshot.csv_file import check_path, read_csv
 from reveil.tables.snapshot.frames import from_native
-from reveil.tables.snapshot.parquet_file import read_parquet
-from reveil.tables.snapshot.place import Place
 from reveil.tables.snapshot.types import nan_to_null, outside_the_calendar, read_as
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class PublishedSchema(Schema):
 
 
 @dataclass(frozen=True)
-class Table:
+class FoundTable:
     """One table as it was found."""
 
     frame: pl.DataFrame
@@ -79,7 +78,7 @@ class Table:
 def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataType] | None = None) -> Release:
     """Read a release that any tool made.
 
-    ``source`` is a release, the path of a .csv or .parquet file (beside which the second table of a pair is found), or
+    ``source`` is a release, the path of a file in a known format (beside which the second table of a pair is found), or
     a frame of polars, pandas or pyarrow. A table with a manifest of Reveil's is read as the release it is. ``types``
     are those of the columns that are published as they are, as the snapshot has them; else they are inferred.
     """
@@ -99,7 +98,7 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
             files.append(batch_path(path))
     else:
         frame, native = from_native(source, known)
-        first = Table(frame, Place("the frame"), native)
+        first = FoundTable(frame, Place("the frame"), native)
     return _Reading(schema, types or {}).release(first, second, digest_of(*files) if files else None)
 
 
@@ -114,24 +113,21 @@ def _has_manifest(path: Path) -> bool:
     return isinstance(manifest, dict) and "reveil" in manifest
 
 
-def _read_file(path: Path, known: PublishedSchema) -> Table:
-    suffix, file = path.suffix.lower(), str(path)
-    if suffix == ".csv":
-        table = read_csv(path, null_values=known.null_values)
-        frame = table.frame.rename({name: _header(name) for name in table.frame.columns if name.startswith('"')})
-        known.check_columns(frame.columns, file=file, header_line=True)
-        return Table(frame, Place(file, table.lines))
-    if suffix == ".parquet":
-        return Table(read_parquet(path, lambda names: known.check_columns(names, file=file)), Place(file))
-    raise FileError("this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them.")
+def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
+    form = find_format(path)
 
+    def check(names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
+        plain = [form.plain_name(name) for name in names]
+        if len(set(plain)) < len(plain):
+            raise DataError(
+                "two columns of this table have the same name, quoted or not",
+                file=file,
+                hint="Give each column a name of its own.",
+            )
+        known.check_columns(plain, file=file, header_line=header_line)
 
-def _header(name: str) -> str:
-    """Return a column name as it was before it was quoted as JSON."""
-    try:
-        return str(json.loads(name))
-    except (ValueError, RecursionError):
-        return name
+    table = form.read(path, null_values=known.null_values, check_names=check)
+    return FoundTable(table.frame.rename(form.plain_name), table.place)
 
 
 @dataclass(frozen=True)
@@ -141,7 +137,7 @@ class _Reading:
     schema: Schema
     types: Mapping[str, pl.DataType]
 
-    def release(self, first: Table, second: Table | None, digest: str | None) -> Release:
+    def release(self, first: FoundTable, second: FoundTable | None, digest: str | None) -> Release:
         roles = {column.name: column.role for column in self.schema.columns}
         self._check_roles(first, second, roles)
         for table in (first, *(() if second is None else (second,))):
@@ -183,7 +179,7 @@ class _Reading:
         manifest = _manifest(columns, classes if numbers is None else numbers, digest)
         return Release(tuple(published), cells, classes, table, first.native, numbers, batch, manifest=manifest)
 
-    def _check_roles(self, first: Table, second: Table | None, roles: Mapping[str, Role]) -> None:
+    def _check_roles(self, first: FoundTable, second: FoundTable | None, roles: Mapping[str, Role]) -> None:
         """Check that the tables together have what a release needs, and nothing that tells who is who."""
         for table in (first,) if second is None else (first, second):
             for name in table.frame.columns:
@@ -221,7 +217,7 @@ class _Reading:
                 hint="The second table has group, sensitive columns and count; the first has all the others.",
             )
 
-    def _classes(self, table: Table, names: list[str]) -> tuple[dict[str, ForeignCells], CodeArray]:
+    def _classes(self, table: FoundTable, names: list[str]) -> tuple[dict[str, ForeignCells], CodeArray]:
         """Tell distinct cells and classes apart."""
         found = {}
         for name in names:
@@ -235,7 +231,7 @@ class _Reading:
             cells[name] = ForeignCells(Form.FOREIGN, distinct, index[first], table.place, rows)
         return cells, classes
 
-    def _as_text(self, table: Table, name: str) -> pl.Series:
+    def _as_text(self, table: FoundTable, name: str) -> pl.Series:
         """Return generalised cells as text, from whatever a file can hold."""
         series = table.frame[name]
         dtype = series.dtype
@@ -256,7 +252,7 @@ class _Reading:
         marks = self.schema.null_values
         return text.set(text.is_in(pl.Series(marks).implode()).fill_null(value=False), None) if marks else text
 
-    def _typed(self, table: Table, name: str) -> pl.Series:
+    def _typed(self, table: FoundTable, name: str) -> pl.Series:
         """Give a column that is published as it is the type of its values."""
         raw = table.frame[name]
         if type_of(raw.dtype) is None:
@@ -282,7 +278,7 @@ class _Reading:
         return (canonical_text(typed) if typed.dtype == pl.String else typed).alias(name)
 
     @staticmethod
-    def _unreadable(table: Table, name: str, row: int | None) -> DataError:
+    def _unreadable(table: FoundTable, name: str, row: int | None) -> DataError:
         return table.place.error(
             f"column {name!r} has a cell that is no value of the column's type",
             column=name,
@@ -339,7 +335,14 @@ def _unquoted(text: pl.Series) -> pl.Series:
     strange = text.str.starts_with('"').fill_null(value=False)
     if not strange.any():
         return text
-    return text.replace({value: _header(value) for value in text.filter(strange).unique()})
+    return text.replace({value: _unquoted_one(value) for value in text.filter(strange).unique()})
+
+
+def _unquoted_one(text: str) -> str:
+    try:
+        return str(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
 
 
 def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -360,7 +363,7 @@ def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     return made.set((canonical_text(made) != canonical_text(read)).fill_null(value=False), None)
 
 
-def _counts(table: Table) -> IntArray:
+def _counts(table: FoundTable) -> IntArray:
     """Return how many records each row stands for."""
     numbers = _cast(table.frame[COUNT], pl.Int64())
     wrong = (numbers.is_null() | (numbers < 1) | (numbers > 2**31 - 1)).arg_true()

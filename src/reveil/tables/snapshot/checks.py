@@ -17,7 +17,7 @@ from reveil.tables.schema import Column, Role, Type
 from reveil.tables.snapshot.types import canonical_text, outside_the_calendar, type_of
 
 if TYPE_CHECKING:
-    from reveil.tables.snapshot.place import Place
+    from reveil.tables.formats.place import Place
 
 _WRITTEN = {
     Type.NUMBER: "Write numbers as 1234.5, without separators or units",

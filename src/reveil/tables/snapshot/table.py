@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from reveil.core.errors import DataError, FileError
+from reveil.core.errors import DataError
 from reveil.tables.alike import one_spelling
+from reveil.tables.formats import read_file
+from reveil.tables.formats.place import Place
 from reveil.tables.schema import Column, Role, Schema
 from reveil.tables.snapshot.checks import (
     check_bins,
@@ -22,10 +23,7 @@ from reveil.tables.snapshot.checks import (
     check_storage,
     uncovered,
 )
-from reveil.tables.snapshot.csv_file import check_path, read_csv
 from reveil.tables.snapshot.frames import from_native
-from reveil.tables.snapshot.parquet_file import read_parquet
-from reveil.tables.snapshot.place import Place
 from reveil.tables.snapshot.types import canonical_text, infer_person, infer_type, nan_to_null, read_as, read_steadily
 
 
@@ -50,12 +48,14 @@ class Snapshot:
 def read_snapshot(source: object, schema: Schema) -> Snapshot:
     """Read a raw table and check it against the schema.
 
-    ``source`` is the path of a .csv or .parquet file, a frame of polars (lazy or not), pandas or pyarrow, or
-    whatever offers an Arrow stream. Anything that cannot be published as it is raises with place and remedy.
+    ``source`` is the path of a file in a known format, a frame of polars (lazy or not), pandas or pyarrow, or whatever
+    offers an Arrow stream. Anything that cannot be published as it is raises with place and remedy.
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        frame, place, from_text = _read_file(path, schema)
+        table = read_file(path, null_values=schema.null_values, check_names=schema.check_columns)
+        frame, place, from_text = table.frame, table.place, table.text_only
+        del table
         origin, native = path.name, "polars"
     else:
         frame, native = from_native(source, schema)
@@ -69,19 +69,6 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
         cells[i] = _settle(series, schema[series.name], schema.null_values, place, from_text=from_text)
         del series
     return Snapshot(pl.DataFrame(cells), schema, origin, native)
-
-
-def _read_file(path: Path, schema: Schema) -> tuple[pl.DataFrame, Place, bool]:
-    check_path(path)
-    file = str(path)
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
-        table = read_csv(path, null_values=schema.null_values)
-        schema.check_columns(table.frame.columns, file=file, header_line=True)
-        return table.frame, Place(file, table.lines), True
-    if suffix == ".parquet":
-        return read_parquet(path, partial(schema.check_columns, file=file)), Place(file), False
-    raise FileError("this is neither a .csv nor a .parquet file", file=path, hint="Export the table as one of them.")
 
 
 def _settle(

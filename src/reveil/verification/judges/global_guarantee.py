@@ -18,6 +18,7 @@ from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.frequency_diversity import FrequencyDiversity
 from reveil.verification.judges.guarantee import GuaranteeJudge
 from reveil.verification.judges.k_anonymity import KAnonymity
+from reveil.verification.meaning import Meaning, believed
 from reveil.verification.population import absent_in
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.releases.manifest import Manifest
+    from reveil.releases.promise import Against
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
@@ -94,6 +96,14 @@ class GlobalGuarantee(GuaranteeJudge):
     def needs_everybody(cls, promised: Promised) -> bool:
         """Cohorts must be seen to be whole."""
         return bool(promised.settings.get("permanent"))
+
+    @classmethod
+    def meaning(cls, told: Promised) -> Meaning:
+        """At most one l-th ever, and so at any time, but for what is harmless; whom a list hides nobody knows of."""
+        own = told.settings
+        free = {key: tuple(sorted(own.get(key) or ())) for key in ("harmless", "permanent")}
+        against: Against = "nothing" if own.get("population") else "presence"
+        return Meaning("ever", believed(float(1 / written("l", own["l"])), "ever", "value", **free), against)
 
     @classmethod
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:

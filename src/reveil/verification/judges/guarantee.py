@@ -9,6 +9,7 @@ import numpy as np
 
 from reveil.core.errors import VerificationError
 from reveil.verification.judges.base import other_promise
+from reveil.verification.meaning import Meaning, of_groups
 from reveil.verification.promised import Promised, group_demands
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class GuaranteeJudge:
             )
         if not cls.states(manifest.promise.claim, told):
             raise VerificationError("the claim in words is not what the manifest promises in numbers")
+        cls.meaning(told).check(manifest.promise)
 
     @classmethod
     def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:  # noqa: ARG003
@@ -81,6 +83,11 @@ class GuaranteeJudge:
     def states(cls, claim: str, told: Promised) -> bool:
         """Return whether the claim in words has the numbers of the promise."""
         return all(own.states(claim) for own in told.demands)
+
+    @classmethod
+    def meaning(cls, told: Promised) -> Meaning:
+        """Return what follows from the parameters for those who attack releases; by default, what groups are like."""
+        return Meaning("people", of_groups(told.demands, "series" if cls.remembers else "release"))
 
     # The rule of the series
 

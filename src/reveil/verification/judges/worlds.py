@@ -12,6 +12,7 @@ from reveil.verification.arrays import marks_of
 from reveil.verification.cells import line_of
 from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.guarantee import GuaranteeJudge
+from reveil.verification.meaning import Bound, Meaning
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
@@ -72,6 +73,12 @@ class Worlds(GuaranteeJudge):
         if told.settings.get("placement") == "greedy":
             return f"at least {l} different sensitive values" in claim
         return f"more than 1/{l}" in claim
+
+    @classmethod
+    def meaning(cls, told: Promised) -> Meaning:
+        """Everybody keeps l values in worlds that fit all the releases; greedy placement bounds nothing."""
+        most = 1 / int(told.settings["l"]) if told.settings.get("placement") == "blind" else None
+        return Meaning("value", (Bound("value", "series", most, attack="sequential"),))
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:

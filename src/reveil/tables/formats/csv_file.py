@@ -1,46 +1,93 @@
 """CSV files, read strictly: first the bytes, then the structure, then the cells as text.
 
 polars parses, but only what the scan has found to be a table, and never speaks to the user: its messages have no
-line and quote cells.
+line and quote cells. A release is written with names that no spreadsheet runs.
 """
 
 from __future__ import annotations
 
 import codecs
+import json
 import re
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+import unicodedata
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import DataError, FileError
 from reveil.core.kernels import csv_scan
-from reveil.tables.snapshot.place import Lines
+from reveil.tables.formats.base import Format, NameCheck, RawTable
+from reveil.tables.formats.known import check_path
+from reveil.tables.formats.place import Lines, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 _DELIMITERS = {b",": "comma", b";": "semicolon", b"\t": "tab"}
 _CHUNK = 1 << 20
+_HEADER = 1 << 16  # bytes of a file that are looked at for names
+# How a name begins that a spreadsheet would run, or that is quoted already.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", '"')
 _DOUBLE_QUOTES = 'Put the whole cell in quotes and write quotes inside it twice: "5\'11"" tall".'
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """The cells of a CSV as text, and where its records stand."""
+class CsvFile(Format):
+    """Text in UTF-8, separated by commas, semicolons or tabs; written with commas."""
 
-    frame: pl.DataFrame
-    lines: Lines
+    text_only: ClassVar[bool] = True
+
+    def read(self, path: Path, *, null_values: Iterable[str] = (), check_names: NameCheck | None = None) -> RawTable:
+        """Read and check a CSV; empty cells, quoted or not, and ``null_values`` are null."""
+        table = read_csv(path, null_values=null_values)
+        if check_names is not None:
+            check_names(table.frame.columns, file=str(path), header_line=True)
+        return table
+
+    def names(self, path: Path) -> list[str]:
+        """Guess the names in the first line."""
+        return guessed_names(path)
+
+    def write(self, table: pl.DataFrame, path: Path) -> None:
+        """Write cells as they are, and names that a program could make more of as JSON strings."""
+        header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if _is_quoted(name)}
+        # A null alone on its line would be an empty line, which no reader counts.
+        table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
+
+    def plain_name(self, name: str) -> str:
+        """Return a column name as it was before it was quoted as JSON; what is no JSON stays as it is."""
+        if not name.startswith('"'):
+            return name
+        try:
+            return str(json.loads(name))
+        except ValueError:
+            return name
+
+    def says_more(self, path: Path) -> bool:  # noqa: ARG002
+        """Return no: every byte is in a cell or a name, and those are read."""
+        return False
 
 
-def read_text_table(path: str | Path, *, null_values: Iterable[str] = ()) -> pl.DataFrame:
-    """Read a CSV into columns of text; empty cells, quoted or not, and ``null_values`` are null."""
-    return read_csv(Path(path), null_values=null_values).frame
+def guessed_names(path: Path) -> list[str]:
+    """Return what the first line of a text separates; nothing where there is none."""
+    try:
+        with path.open("rb") as stream:
+            first = stream.read(_HEADER).decode("utf-8-sig", "replace").splitlines()[:1]
+    except OSError:
+        return []
+    if not first:
+        return []
+    separator = max(",;\t|", key=first[0].count)
+    return [cell.strip().strip('"').strip() for cell in first[0].split(separator)]
 
 
-def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> TextTable:
+def _is_quoted(name: str) -> bool:
+    """Return whether a column name is written as a JSON string: as with cells, no program is to make more of it."""
+    return name[:1] in _FORMULA or unicodedata.category(name[:1] or " ") == "Cf"
+
+
+def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> RawTable:
     """Read and check a CSV; the table may have no rows."""
     data = read_bytes(path)
     _check_bytes(data, path)
@@ -69,7 +116,7 @@ def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> TextTable:
     if frame.height != records:
         raise FileError("this CSV cannot be read", file=path, hint="Write it again with another program.")
     frame.columns = list(names)
-    return TextTable(frame, Lines(header_lines + 1, starts))
+    return RawTable(frame, Place(str(path), Lines(header_lines + 1, starts)), text_only=True)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -79,18 +126,6 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         raise FileError("cannot read this file", file=path, hint="Check its permissions.") from None
-
-
-def check_path(path: Path) -> None:
-    """Raise unless there is a file at this path."""
-    try:
-        str(path).encode()  # polars takes no path that is not UTF-8
-        if path.is_dir():
-            raise FileError("this is a folder, not a file", file=path, hint="Name a .csv or .parquet file in it.")
-        if not path.exists():
-            raise FileError("there is no such file", file=path, hint="Check the path.")
-    except (OSError, ValueError):  # a name that is no text or too long, or a folder on the way that cannot be entered
-        raise FileError("cannot read this file", file=path, hint="Check its path and permissions.") from None
 
 
 def _parse(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,7 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.errors import DataError, FileError, InputError
-from reveil.tables.snapshot import csv_file, read_text_table
+from reveil.tables.formats import csv_file
+
+
+def read_text_table(path, **settings):
+    return csv_file.read_csv(Path(path), **settings).frame
 
 
 @pytest.fixture
@@ -92,7 +97,7 @@ def test_many_folded_cells_stay_in_their_rows(tmp_path):
     found = csv_file.read_csv(path)
     assert found.frame["a"].cast(pl.Int64).to_list() == list(range(count))
     assert found.frame["b"][-1] == f'x,\n{count - 1}\n"{count - 1}'
-    assert [found.lines.of(row) for row in (0, 1, count - 1)] == [2, 5, 3 * count - 1]
+    assert [found.place.lines.of(row) for row in (0, 1, count - 1)] == [2, 5, 3 * count - 1]
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,6 @@ TABLES = (
     "attributes",
     "dictionary",
     "persons",
-    "signatures",
-    "told",
     "ledgers",
     "chain",
 )
@@ -73,15 +71,16 @@ def check(
     releases: Collection[int] | None = (),
     *,
     database: str | None = None,
+    also: Collection[str] = (),
 ) -> bool:
     """Refuse tables, and placements of these releases (None: of all), that are not what was sealed.
 
     Inside a transaction, or where nobody else writes. Return whether all seals are of this version of DuckDB; the
-    others are not compared.
+    others are not compared. ``also`` are tables that an earlier format had.
     """
     prefix = _prefix(database)
     kept = _kept(connection, prefix)
-    found = _digests(connection, key, _wholes(connection, prefix), releases, prefix)
+    found = _digests(connection, key, [*_wholes(connection, prefix), *also], releases, prefix)
     expected = {place for place in kept if place[1] == WHOLE or releases is None}
     for place in sorted(expected | found.keys(), key=repr):  # damage may leave NULL
         digest, version = kept.get(place, ("", VERSION))

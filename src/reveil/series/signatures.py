@@ -1,0 +1,57 @@
+"""Signatures as the vault keeps them: a ledger of their members, and one of who was told which.
+
+A guarantee gives what it tells as pairs of a record and the codes of a set, as text (``3,17,22``). The vault knows sets
+by numbers, which are given in order of appearance and never again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.core.arrays import Ragged
+from reveil.guarantees.signatures.sets import Sets
+from reveil.vault.protocol import Entries, Ledger
+
+if TYPE_CHECKING:
+    from reveil.core.arrays import CodeArray
+    from reveil.vault.protocol import Book
+
+SIGNATURES = Ledger("signatures", keys=("signature", "code"), personal=False, coded="code")
+TOLD = Ledger("told", keys=("signature",))
+
+
+def told_before(book: Book) -> tuple[Sets, CodeArray, CodeArray]:
+    """Return the signatures of the persons of a snapshot, and as pairs which record was told which of them."""
+    told = book.of_records(TOLD)
+    signature = told["signature"].to_numpy()
+    members = book.rows(SIGNATURES, "signature", signature)
+    numbers, sizes = np.unique(members["signature"].to_numpy(), return_counts=True)
+    sets = Sets(Ragged.of_lengths(sizes, members["code"].to_numpy().astype(np.int32)))
+    place = np.searchsorted(numbers, signature).astype(np.int32)
+    return sets, told["record"].to_numpy().astype(np.int32), place
+
+
+def entries_of(book: Book, told: pl.DataFrame | None, *, replaces: bool) -> tuple[Entries, ...]:
+    """Return what the ledgers have to remember of what is told (``record`` and ``members``).
+
+    ``replaces``: whoever is told something has nothing else told afterwards.
+    """
+    if told is None or not len(told):
+        return ()
+    members = told["members"].unique(maintain_order=True).to_frame()
+    known = book.rows(SIGNATURES)
+    texts = known.group_by("signature", maintain_order=True).agg(members=pl.col("code").cast(pl.String).str.join(","))
+    numbered = members.join(texts, on="members", how="left", maintain_order="left")
+    new = numbered["signature"].is_null()
+    first = 0 if known.is_empty() else int(known["signature"].to_numpy().max()) + 1
+    signature = numbered["signature"].fill_null(-1).to_numpy().copy()
+    signature[new.to_numpy()] = np.arange(first, first + int(new.sum()))
+    numbered = numbered.with_columns(signature=pl.Series(signature, dtype=pl.Int32))
+    code = pl.col("members").str.split(",").cast(pl.List(pl.Int32))
+    added = numbered.filter(new).select("signature", code=code).explode("code")
+    rows = told.join(numbered, on="members", how="left", maintain_order="left").select("record", "signature").unique()
+    cleared = rows.select("record").unique() if replaces else None
+    return (Entries(SIGNATURES, added), Entries(TOLD, rows, cleared))

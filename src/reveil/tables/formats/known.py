@@ -1,0 +1,69 @@
+"""Which formats there are, by the ending of a file's name, and how a file that somebody names is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reveil.core import registry
+from reveil.core.errors import FileError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from reveil.tables.formats.base import Format, NameCheck, RawTable
+
+DEFAULT = ".csv"  # where nobody names a file
+
+
+def endings() -> tuple[str, ...]:
+    """Return the endings of the files that can be read and written: ``.csv`` and so on."""
+    return tuple(f".{name}" for name in registry.names("formats"))
+
+
+def in_words() -> str:
+    """Return the endings for a sentence: ``.csv or .parquet``."""
+    *others, last = endings()
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def ending_of(path: Path) -> str:
+    """Return the ending of a name in small letters, with its dot."""
+    return path.suffix.lower()
+
+
+def format_of(path: Path) -> Format | None:
+    """Return the format of a file by its ending; None where no format has it."""
+    ending = ending_of(path)
+    if ending not in endings():
+        return None
+    made: Format = registry.find("formats", ending.removeprefix("."))()
+    return made
+
+
+def find_format(path: Path) -> Format:
+    """Return the format of a file by its ending, or say which endings there are."""
+    found = format_of(path)
+    if found is None:
+        listed = endings()
+        what = f"neither a {' nor a '.join(listed)}" if len(listed) > 1 else f"no {listed[0]}"
+        raise FileError(f"this is {what} file", file=path, hint="Export the table as one of them.")
+    return found
+
+
+def read_file(path: Path, *, null_values: Iterable[str] = (), check_names: NameCheck | None = None) -> RawTable:
+    """Read a raw table strictly, whatever its format; see :meth:`~reveil.tables.formats.base.Format.read`."""
+    check_path(path)
+    return find_format(path).read(path, null_values=null_values, check_names=check_names)
+
+
+def check_path(path: Path) -> None:
+    """Raise unless there is a file at this path."""
+    try:
+        str(path).encode()  # polars takes no path that is not UTF-8
+        if path.is_dir():
+            raise FileError("this is a folder, not a file", file=path, hint=f"Name a {in_words()} file in it.")
+        if not path.exists():
+            raise FileError("there is no such file", file=path, hint="Check the path.")
+    except (OSError, ValueError):  # a name that is no text or too long, or a folder on the way that cannot be entered
+        raise FileError("cannot read this file", file=path, hint="Check its path and permissions.") from None
