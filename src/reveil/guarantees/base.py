@@ -72,7 +72,7 @@ class Memory:
     book: Book = field(repr=False)
     lasting: Mapping[str, CodeArray] = field(repr=False)
     whole: Snapshot | None = field(default=None, repr=False)
-    layout: Mapping[str, Any] | None = field(default=None, repr=False)
+    layout: Mapping[str, JSON] | None = field(default=None, repr=False)
     part: bool = False
     where: Expression | None = field(default=None, repr=False)
 
@@ -93,12 +93,12 @@ class Prepared:
     codes: Codes
     model: Model
     told: pl.DataFrame | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, JSON] = field(default_factory=dict)
     entries: tuple[Entries, ...] = ()
     snapshot: Snapshot | None = None
     dirty: CodeArray | None = None  # the persons behind the dirty records of the snapshot, in their order
     replaces: bool = False  # what is told now takes the place of all that was remembered of these persons
-    layout: Mapping[str, Any] | None = field(default=None, repr=False)
+    layout: Mapping[str, JSON] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -196,11 +196,11 @@ class Guarantee(ABC):
         """
         return at_most(self.bound, "value")
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, JSON]:
         """Return the parameters under their config names, as the vault keeps them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: object, after: object) -> bool:  # noqa: ARG002
         """Return whether this setting of the guarantee may be another one from the next release on."""
         return False
 
@@ -252,7 +252,7 @@ class Guarantee(ABC):
     def may_forget(self, *, tombstone: bool) -> None:  # noqa: B027
         """Refuse an erasure after which the rule of the series could not be kept."""
 
-    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:  # noqa: ARG002
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, JSON]]:  # noqa: ARG002
         """Return what is left of whose budget for which values after so many releases, for the owner's eyes."""
         known = registry.everything("guarantees").items()
         able = " or ".join(f'"{name}"' for name, own in known if own.budget is not Guarantee.budget)

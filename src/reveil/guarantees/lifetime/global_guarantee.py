@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -53,6 +53,7 @@ from reveil.vault.protocol import Entries
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
@@ -141,10 +142,10 @@ class GlobalGuarantee(Guarantee):
     permanent: tuple[str, ...] = field(default=(), repr=False)
     when_exhausted: str = "rest"
     largest: float | None = None
-    population: Any = field(default=None, repr=False, compare=False)
+    population: object = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def from_config(cls, table: dict[str, Any]) -> Self:
+    def from_config(cls, table: dict[str, JSON]) -> Self:
         """Build from the ``[guarantee]`` table of a config: the strategy is a name with its parameter beside it."""
         settings = dict(table)
         name = settings.pop("strategy", None)
@@ -231,7 +232,7 @@ class GlobalGuarantee(Guarantee):
         own = {"harmless": tuple(sorted(self.harmless)), "permanent": tuple(sorted(self.permanent))}
         return at_most(self.bound, "ever", "value", **own)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, JSON]:
         """Return the parameters under their config names; of a registration list only whether there is one."""
         return {
             "l": plain_number(self.exact),
@@ -243,7 +244,7 @@ class GlobalGuarantee(Guarantee):
             "population": self.population is not None,
         }
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: object, after: object) -> bool:  # noqa: ARG002
         """Return whether a setting may change: only how large a group may become. The bound rests on the survival."""
         return key == "largest"
 
@@ -318,7 +319,7 @@ class GlobalGuarantee(Guarantee):
         if manifest.suppressed or manifest.dirty or manifest.counterfeits.total:
             raise VerificationError("the manifest speaks of records that this guarantee has not")
 
-    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, JSON]]:
         """Return what is left of whose budget for which values; see :mod:`reveil.guarantees.lifetime.forecast`."""
         texts, ledger = book.texts(schema.sensitive[0]), book.rows(SURVIVAL)
         permanent = self.permanent
@@ -372,7 +373,7 @@ class GlobalGuarantee(Guarantee):
         )
         release = release_of(table, manifest)
         sizes = np.bincount(made.groups[made.groups >= 0])
-        facts: dict[str, Any] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
+        facts: dict[str, JSON] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
         entries = what_is_told(made, now, terms)
         return Prepared(release, placement, codes, model, facts=facts, entries=entries, snapshot=published)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,7 @@ from reveil.tables.schema import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.models.encoding import Codes
     from reveil.models.limits import Limit
     from reveil.releases.manifest import Manifest
@@ -193,11 +194,11 @@ class Refinement(Guarantee):
         self.model.check(schema)
         return self.model
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, JSON]:
         """Return the parameters that are set, under their config names."""
         return {key: value for key, value in super().settings().items() if value is not None}
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: object, after: object) -> bool:  # noqa: ARG002
         """Return whether a setting may change: how cells are born and repaired, not what they promise."""
         return key in ("slack", "dirty")
 
@@ -354,7 +355,7 @@ def _tables(reading: Reading, values: pl.DataFrame, memory: Memory) -> list[Entr
     ]
 
 
-def _achieved(release: PublishedTable, snapshot: Snapshot, model: Model) -> dict[str, Any]:
+def _achieved(release: PublishedTable, snapshot: Snapshot, model: Model) -> dict[str, JSON]:
     """Return the level that the groups of a release have; counterfeits have values that somebody was told with."""
     if not model.tags.reads_values:
         return model.achieved(group_statistics(release, {}, {}, placed=True))

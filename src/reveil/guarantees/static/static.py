@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -210,7 +210,7 @@ class Static(Guarantee):
         """Return what the model means, for each release by itself."""
         return self.model.limits("release")
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, JSON]:
         """Return the parameters that are set, under their config names."""
         return {key: value for key, value in super().settings().items() if value is not None}
 
@@ -223,7 +223,7 @@ class Static(Guarantee):
             "compares releases can find out more (reveil audit shows what; kind = 'tau-safety' bounds it)"
         )
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: object, after: object) -> bool:  # noqa: ARG002
         """Every release stands alone: all may change, and each manifest says what it promises."""
         return True
 

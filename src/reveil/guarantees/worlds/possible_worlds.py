@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -196,7 +196,7 @@ class PossibleWorlds(Guarantee):
         """Return what every group satisfies: nothing. Rows have boxes of their own, and the worlds are judged."""
         return AnyGroup()
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
+    def may_change(self, key: str, before: object, after: object) -> bool:  # noqa: ARG002
         """Return whether a setting may change: how rows are matched may, what the worlds are may not."""
         return key in ("p", "project")
 
