@@ -15,6 +15,7 @@ from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.core.json_values import frozen_object
 from reveil.core.settings import Section, build
+from reveil.guarantees.explained import Explained
 from reveil.models.limits import Limit, at_most
 from reveil.releases.limits import stated
 from reveil.releases.promise import Promise
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray
     from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
-    from reveil.guarantees.explained import Explained
     from reveil.guarantees.signatures.sets import Sets
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
@@ -132,7 +132,7 @@ class Guarantee(ABC):
     whole_table: ClassVar[bool] = False  # whether columns that are not published now matter, and are remembered
     any_columns: ClassVar[bool] = False  # whether a release may leave out the sensitive column
     against: ClassVar[Against] = "presence"  # what the adversary knows of people whom the bound is meant for
-    explained: ClassVar[Explained]  # what is bounded, and what it means, in words for everybody
+    explained: ClassVar[Explained] = Explained("value", (), ())  # what is bounded, and what it means, for everybody
     paths: ClassVar[tuple[str, ...]] = ()  # settings that are paths, which a config means relative to itself
     remembers: ClassVar[bool] = False  # whether a release depends on those before it, and needs a vault and persons
 
