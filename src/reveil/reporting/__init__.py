@@ -29,7 +29,7 @@ ENDINGS = (".html", ".htm")
 def report(
     about: Config | Series | str | os.PathLike[str],
     releases: Sequence[Given] | None = None,
-    truth: Sequence[Any] | None = None,
+    truth: Sequence[object] | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
     where: Sequence[str] = (),
@@ -69,7 +69,7 @@ def _target(page: Path, kept: Kept) -> Path:
     return file_target(page, kept)
 
 
-def _kept(about: Config | Series, *given: Sequence[Any] | None) -> Kept:
+def _kept(about: Config | Series, *given: Sequence[object] | None) -> Kept:
     """Return what is read, and the vault."""
     read = [Path(one) for each in given for one in each or () if isinstance(one, str | os.PathLike)]
     own = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)

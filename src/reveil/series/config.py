@@ -93,7 +93,7 @@ def _guarantee(section: dict[str, Any], folder: Path) -> Guarantee:
     return from_settings(cls, settings)
 
 
-def _method(section: dict[str, Any]) -> Grouper | None:
+def _method(section: dict[str, object]) -> Grouper | None:
     if not section:
         return None
     kind, settings = _kind(section, "method", "groupers")
@@ -101,7 +101,7 @@ def _method(section: dict[str, Any]) -> Grouper | None:
     return build(cls, settings, Section("[method]", f"the method {kind!r}", cls.refuses))
 
 
-def _kind(section: dict[str, Any], name: str, group: str) -> tuple[str, dict[str, Any]]:
+def _kind(section: dict[str, object], name: str, group: str) -> tuple[str, dict[str, Any]]:
     """Return which of a group a section asks for, and its other settings."""
     settings = dict(section)
     kind = settings.pop("kind", None)

@@ -149,7 +149,7 @@ class Series:
 
     def publish(
         self,
-        frame: Any,
+        frame: object,
         columns: Iterable[str] | None = None,
         where: str | None = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  (the surface's own signature)
@@ -169,7 +169,7 @@ class Series:
     def publish_to(
         self,
         out: str | os.PathLike[str] | None,
-        frame: Any,
+        frame: object,
         columns: Iterable[str] | None = None,
         where: str | None = None,
         *,
@@ -303,7 +303,7 @@ class Series:
 
     def part_of(
         self,
-        frame: Any,
+        frame: object,
         manifest: Manifest,
         where: str | None = None,
         *,
@@ -319,7 +319,7 @@ class Series:
         with self._opened() as vault:
             return read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **self._reading())
 
-    def job_of(self, frame: Any, row: ReleaseRow, given: Sequence[str] = ()) -> Job:
+    def job_of(self, frame: object, row: ReleaseRow, given: Sequence[str] = ()) -> Job:
         """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it.
 
         Expressions are not kept: that of a release of some records is among the ``given`` ones.
@@ -337,7 +337,7 @@ class Series:
         with alone(self.vault), self._opened() as vault:
             return replay(vault, self.schema, self.guarantee, self.method, truths, where)
 
-    def placements(self, release: int, frame: Any) -> Any:
+    def placements(self, release: int, frame: object) -> Any:
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
         with self._opened() as vault:
             return find_placements(vault, self.schema, release, frame)
@@ -356,7 +356,7 @@ class Series:
             return erase(vault, self.schema.person, person, self.method, tombstone=tombstone)
 
     def adopt(
-        self, frame: Any, release: Any, columns: Iterable[str] | None = None, where: str | None = None
+        self, frame: object, release: object, columns: Iterable[str] | None = None, where: str | None = None
     ) -> Adopted:
         """Take a release that any tool made of this snapshot as told, as the next one of the series.
 

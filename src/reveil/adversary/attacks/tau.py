@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from reveil.adversary.separate_signatures import settle
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
 
 
 class Tau(Attack):
@@ -66,7 +67,7 @@ def _kept_apart(evidence: Evidence, slots: Slots) -> Findings | None:
     settled = signatures.settled[told]
     belief = 1 / signatures.least[told]
     value = np.where(settled, slots.values.items[slots.values.offsets[signatures.group[told]]], -1).astype(np.int32)
-    summary: dict[str, Any] = {
+    summary: dict[str, JSON] = {
         "rule": slots.rule,
         "certain": int((settled & (belief >= 1)).sum()),
         "found": {how: int(many) for how, many in (("symmetry", settled.sum()), ("at most", (~settled).sum())) if many},
@@ -79,7 +80,7 @@ def _kept_apart(evidence: Evidence, slots: Slots) -> Findings | None:
 
 
 def findings(
-    evidence: Evidence, slots: Slots, possible: Possible, found: CountedBeliefs, summary: dict[str, Any]
+    evidence: Evidence, slots: Slots, possible: Possible, found: CountedBeliefs, summary: dict[str, JSON]
 ) -> Findings:
     """Return what was found about each person in each release, and how it was found."""
     told = np.flatnonzero((found.how > 0) & ~found.impossible)
