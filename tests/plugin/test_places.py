@@ -1,4 +1,4 @@
-"""How many files are touched to add one thing, as CONTRIBUTING counts them: a package outside the tree adds one of each.
+"""How many files are touched to add one thing, as CONTRIBUTING counts them: a package outside the tree adds each.
 
 The package (``package/``) is installed into a folder of its own, as an installer would leave it there; nothing of
 Reveil's tree is changed for it.

@@ -130,7 +130,22 @@ def an_attack():
     assert len(found["persons"]) == RECORDS
 
 
-TRIALS = (a_model, a_grouper, a_recoder, a_format_of_files, a_measure, an_attack)
+def a_store_of_vaults():
+    config = written(f'[series]\nname = "toy"\nvault = "pieces://{Path.cwd()}/kept"\n{STATIC}')
+    for number in (1, 2):
+        raw = table(f"raw{number}.csv", number)
+        assert published(config, f"r{number}.csv", raw)["release"] == number
+    assert Path("kept", "current").exists()
+    assert not Path("kept", "vault.duckdb").exists()
+    assert Path("kept.anchor").exists()
+    series = rv.Series.load(config)
+    assert [row["state"] for row in series.history()] == ["confirmed", "confirmed"]
+    run("verify", "--series", "-c", config)
+    run("history", "-c", config, "--check", ".")
+    run("report", "-c", config, "-o", "report.html")
+
+
+TRIALS = (a_model, a_grouper, a_recoder, a_format_of_files, a_measure, an_attack, a_store_of_vaults)
 
 
 def main():

@@ -119,9 +119,14 @@ def store_class(address: str | os.PathLike[str]) -> type[Store]:
     """Return the store that is registered for an address."""
     scheme = scheme_of(address)
     if scheme not in registry.names("stores"):
-        raise ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
+        raise unknown_store()
     found: type[Store] = registry.find("stores", scheme)
     return found
+
+
+def unknown_store() -> ConfigError:
+    """Return the refusal of an address whose scheme nobody registered."""
+    return ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
 
 
 def open_store(address: str | os.PathLike[str], *, create: bool) -> Store:
