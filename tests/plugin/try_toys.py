@@ -8,6 +8,7 @@ import os
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
+from unittest import mock
 
 import polars as pl
 
@@ -47,10 +48,10 @@ def people(first=0):
 
 
 def run(*words):
-    """Run a command that must succeed, and return what it printed."""
+    """Run a command that must succeed, and return what it said."""
     done = reveil(*words)
     assert done.returncode == 0, (words, done.stdout, done.stderr)
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def written(text, name="reveil.toml"):
@@ -130,6 +131,25 @@ def an_attack():
     assert len(found["persons"]) == RECORDS
 
 
+def a_guarantee():
+    config = written(f'[series]\nname = "toy"\n{COLUMNS}[guarantee]\nkind = "crowd"\nk = 4\n')
+    raws = [table(f"raw{number}.csv", number) for number in (1, 2)]
+    for number, raw in enumerate(raws, 1):
+        made = published(config, f"r{number}.csv", raw)
+        assert (made["release"], made["guarantee"]["kind"], made["guarantee"]["k"]) == (number, "crowd", 4)
+    from reveil_toys.crowd_judge import Crowd
+
+    with mock.patch.object(Crowd, "rule", wraps=Crowd.rule) as asked:
+        assert "2 releases" in run("verify", "--series", "--truth", *raws, "-c", config)
+    assert asked.call_count == len(raws)
+    with mock.patch.object(Crowd, "rule", side_effect=rv.VerificationError("broken")):
+        assert reveil("verify", "--series", "-c", config).returncode == 1
+        assert reveil("publish", table("raw3.csv", 3), "-c", config, "-o", "r3.csv").returncode == 1
+    written(Path(config).read_text().replace("k = 4", "k = 5"), "other.toml")
+    refused = reveil("verify", "r2.csv", raws[1], "-c", "other.toml")
+    assert refused.returncode == 1, (refused.stdout, refused.stderr)
+
+
 def a_store_of_vaults():
     config = written(f'[series]\nname = "toy"\nvault = "pieces://{Path.cwd()}/kept"\n{STATIC}')
     for number in (1, 2):
@@ -145,7 +165,7 @@ def a_store_of_vaults():
     run("report", "-c", config, "-o", "report.html")
 
 
-TRIALS = (a_model, a_grouper, a_recoder, a_format_of_files, a_measure, an_attack, a_store_of_vaults)
+TRIALS = (a_model, a_grouper, a_recoder, a_format_of_files, a_measure, an_attack, a_guarantee, a_store_of_vaults)
 
 
 def main():
