@@ -15,6 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from reveil.testing import check_grouper, check_model
+from tests.plugin.package.reveil_toys.everybody import Everybody
+from tests.plugin.package.reveil_toys.multiple_of import MultipleOf
+
 PACKAGE = Path(__file__).parent / "package"
 ROOT = Path(__file__).parents[2]
 JUDGES = "reveil.judges"
@@ -95,3 +99,11 @@ def test_a_toy_of_each_works(tmp_path, project, rows):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == list(rows)
+
+
+def test_the_contract_suite_is_a_line_for_each():
+    """What a package tests of its own things; formats and stores are held to their contracts beside Reveil's own."""
+    for model in MultipleOf.examples():
+        check_model(model)
+    for method in Everybody.examples():
+        check_grouper(method)
