@@ -15,6 +15,7 @@ from reveil.reporting.page import render
 from reveil.series.config import Config, load_config
 from reveil.series.published import silent
 from reveil.tables.schema import Role
+from reveil.vault.address import folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,4 +75,4 @@ def _kept(about: Config | Series, *given: Sequence[object] | None) -> Kept:
     read = [Path(one) for each in given for one in each or () if isinstance(one, str | os.PathLike)]
     own = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
     hidden = about.schema.names(Role.PERSON, Role.IDENTIFIER)
-    return Kept((*about.files, own[1], *read), own[:1], hidden)
+    return Kept((*about.files, own[1], *read), folders_of(own[0]), hidden)
