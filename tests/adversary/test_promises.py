@@ -200,5 +200,5 @@ def test_every_model_is_read_back_from_what_a_manifest_states():
 def test_what_promises_nothing_has_no_limits():
     assert limits_of(promise_of({"kind": "unknown"})) is None
     assert limits_of(promise_of({"kind": "tau-safety", "m": 4, "strict": False})) == ()
-    assert read_promises([promise_of({"kind": "unknown"})], None).series == ()
+    assert read_promises([promise_of({"kind": "unknown"})], None, SCHEMA).series == ()
     assert limits_of(promise_of({"kind": "static", "k": "many", "t": [1]})) == ()

@@ -18,7 +18,7 @@ from reveil.grouping.sampling import delta_of as published_delta
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.statistics import GroupStats, Histogram, Reference
 from reveil.verification import Promised
-from reveil.verification.counting import Counts, Scale, Tally
+from reveil.verification.counting import GroupCounts, Tally, ValueRelations
 from reveil.verification.geometry import points_in_boxes
 from reveil.verification.judges.entropy_diversity import _reaches
 from reveil.verification.sample import delta_of
@@ -49,7 +49,7 @@ class Drawn:
     """Groups of values, as the models and as the judges see them."""
 
     stats: GroupStats
-    counts: Counts
+    counts: GroupCounts
 
     @classmethod
     def of(cls, groups: Sequence[Sequence[int]], *, ordered: bool, tree: bool) -> Drawn:
@@ -62,8 +62,8 @@ class Drawn:
         stats = GroupStats(
             sizes, {"s": Histogram.of(owner, codes, len(groups), 6)}, {"s": Reference(table, ordered, levels)}
         )
-        scale = Scale(6, ordered, None if levels is None else levels[1:])
-        return cls(stats, Counts(sizes, {"s": Tally.of(owner, codes, len(groups), scale)}))
+        scale = ValueRelations(6, ordered, None if levels is None else levels[1:])
+        return cls(stats, GroupCounts(sizes, {"s": Tally.of(owner, codes, len(groups), scale)}))
 
 
 groups = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=9), min_size=1, max_size=6)
@@ -88,18 +88,23 @@ def test_numbers_beyond_the_machine_are_exact():
     """Counts so large that their products would overflow."""
     large = 2**40
     for counts, good in (([large, large], True), ([large + 1, large], False)):
-        scale = Scale(2)
+        scale = ValueRelations(2)
         tally = Tally(np.array([0, 0]), np.array([0, 1]), np.array(counts), 1, np.array(counts), scale)
-        own = Counts(np.array([sum(counts)]), {"s": tally})
+        own = GroupCounts(np.array([sum(counts)]), {"s": tally})
         (judge,) = Promised.of_model(rv.FrequencyDiversity(2)).demands
         assert judge.holds(own).tolist() == [good]
     tall = Tally(
-        np.array([0, 1]), np.array([0, 1]), np.array([large, large]), 2, np.array([large, large]), Scale(2, True)
+        np.array([0, 1]),
+        np.array([0, 1]),
+        np.array([large, large]),
+        2,
+        np.array([large, large]),
+        ValueRelations(2, True),
     )
     (judge,) = Promised.of_model(rv.TCloseness(0.5)).demands
-    assert judge.holds(Counts(np.array([large, large]), {"s": tall})).all()
+    assert judge.holds(GroupCounts(np.array([large, large]), {"s": tall})).all()
     (judge,) = Promised.of_model(rv.TCloseness(0.4999999)).demands
-    assert not judge.holds(Counts(np.array([large, large]), {"s": tall})).any()
+    assert not judge.holds(GroupCounts(np.array([large, large]), {"s": tall})).any()
 
 
 def test_a_tie_of_entropy_is_decided_exactly():

@@ -58,7 +58,7 @@ class PopulationSchema(Schema):
 
 
 @dataclass(frozen=True)
-class Table:
+class KnownPeople:
     """People with known quasi values."""
 
     ids: pl.Series = field(repr=False)
@@ -70,17 +70,17 @@ class Table:
         """The known quasi columns in codes."""
         return tuple(encode_quasi(self.quasi[name], self.schema[name]) for name in self.quasi.columns)
 
-    def only(self, ids: pl.Series) -> Table:
+    def only(self, ids: pl.Series) -> KnownPeople:
         """Keep the people with these ids."""
         kept = self.ids.is_in(ids.implode())
-        return Table(self.ids.filter(kept), self.quasi.filter(kept), self.schema)
+        return KnownPeople(self.ids.filter(kept), self.quasi.filter(kept), self.schema)
 
 
 @dataclass(frozen=True)
-class People:
+class Background:
     """The background tables of an audit, one for each release."""
 
-    tables: tuple[Table, ...] = field(repr=False)
+    tables: tuple[KnownPeople, ...] = field(repr=False)
     values: tuple[pl.DataFrame | None, ...] = field(repr=False)
     truth_ids: tuple[pl.Series | None, ...] = field(repr=False)
     attendance: bool  # whether the tables say who is in which release, not only who could be
@@ -107,12 +107,12 @@ class People:
         many = pl.concat(tables).group_by("\0id").agg(pl.col(plain).n_unique()).select(pl.col(plain).max() > 1)
         return frozenset(name for name in plain if many[name][0])
 
-    def present(self, known: str) -> tuple[Table, ...]:
+    def present(self, known: str) -> tuple[KnownPeople, ...]:
         """Return who is in each table, or with known="nothing" who could be."""
         return self.tables if known == "nothing" or not self.alone else self._attending
 
     @cached_property
-    def _attending(self) -> tuple[Table, ...]:
+    def _attending(self) -> tuple[KnownPeople, ...]:
         """One population for all: who was there when is told by the snapshots."""
         return tuple(
             table if ids is None else table.only(ids) for table, ids in zip(self.tables, self.truth_ids, strict=True)
@@ -132,7 +132,7 @@ class People:
         return texts.gather(place), there
 
 
-def read_people(releases: int, schema: Schema, population: object | None, truth: Sequence[object] | None) -> People:
+def read_people(releases: int, schema: Schema, population: object | None, truth: Sequence[object] | None) -> Background:
     """Read the background tables: a population, the snapshots, or both."""
     if population is None and not truth:
         raise ConfigError(
@@ -158,7 +158,7 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
         types = {name: frame.schema[name] for name in (*schema.sensitive, *schema.plain)}
     ids = tuple(table.ids for table in own) or (None,) * releases
     if population is None:
-        return People(own, values, ids, attendance=True, types=types, alone=False, plain=schema.plain)
+        return Background(own, values, ids, attendance=True, types=types, alone=False, plain=schema.plain)
     several = isinstance(population, list | tuple)
     given: list[Any] = list(population) if isinstance(population, list | tuple) else [population]
     if len(given) not in (1, releases):
@@ -176,7 +176,7 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
         )
     tables = tuple(read) if len(read) == releases else tuple(read) * releases
     attends = bool(truth) or (several and len(read) == releases) or releases == 1
-    return People(tables, values, ids, attendance=attends, types=types, alone=alone, plain=schema.plain)
+    return Background(tables, values, ids, attendance=attends, types=types, alone=alone, plain=schema.plain)
 
 
 def read_placements(source: object, rows: int) -> pl.Series:
@@ -209,14 +209,14 @@ def read_placements(source: object, rows: int) -> pl.Series:
     return pl.DataFrame({ROW: np.arange(rows)}).join(named, on=ROW, how="left", maintain_order="left")[ID]
 
 
-def _table(frame: pl.DataFrame, schema: Schema) -> Table:
+def _table(frame: pl.DataFrame, schema: Schema) -> KnownPeople:
     quasi = frame.select(name for name in schema.quasi if name in frame.columns)
     if schema.person is not None and schema.person in frame.columns:
-        return Table(canonical_text(frame[schema.person]).alias(ID), quasi, schema)
-    return Table(pl.Series(ROW, np.arange(1, frame.height + 1)).cast(pl.String), quasi, schema)
+        return KnownPeople(canonical_text(frame[schema.person]).alias(ID), quasi, schema)
+    return KnownPeople(pl.Series(ROW, np.arange(1, frame.height + 1)).cast(pl.String), quasi, schema)
 
 
-def _nameless(table: Table) -> bool:
+def _nameless(table: KnownPeople) -> bool:
     return table.ids.name == ROW
 
 

@@ -21,7 +21,7 @@ AT_ONCE = 1 << 22  # pairs of persons and groups that are looked at together
 
 
 @dataclass(frozen=True)
-class Shares:
+class GroupBeliefs:
     """The belief that each group gives a member in each of its values, in the order of the view's ``codes``."""
 
     each: FloatArray
@@ -29,7 +29,7 @@ class Shares:
     value: CodeArray
 
 
-def shares_of(view: View) -> Shares:
+def shares_of(view: View) -> GroupBeliefs:
     """Return the share of the worlds of each group in which a member has each of its values.
 
     Without counterfeits this is the share of the rows. With some, a world says who has what and not which row is
@@ -49,7 +49,7 @@ def shares_of(view: View) -> Shares:
             known[shape] = _counted(shape[0], shape[1:])
         each[start:end] = known[shape]
     best, value = most_of(view.values, each)
-    return Shares(each, best, value)
+    return GroupBeliefs(each, best, value)
 
 
 def most_of(codes: Ragged[np.int32], numbers: FloatArray) -> tuple[FloatArray, CodeArray]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reveil.models.encoding import Attribute
-    from reveil.releases.groups import Groups
-    from reveil.releases.linking import Boxes
+    from reveil.releases.groups import ReleaseGroups
+    from reveil.releases.linking import DistinctBoxes
     from reveil.releases.release import Release
 
 MOST = 100  # groups that are kept for one person; whoever fits more is nowhere in particular
@@ -49,7 +49,7 @@ class Candidates:
     crowded: BoolArray
 
 
-def find_candidates(release: Release, groups: Groups, known: tuple[Attribute, ...], persons: int) -> Candidates:
+def find_candidates(release: Release, groups: ReleaseGroups, known: tuple[Attribute, ...], persons: int) -> Candidates:
     """Find the groups whose cells admit each person's values in the known columns."""
     n_groups = len(groups.numbers)
     own = tuple(attribute for attribute in known if attribute.name in release.cells)
@@ -135,7 +135,7 @@ def _everywhere(persons: int, n_groups: int) -> Candidates:
     )
 
 
-def _throng(points: CodeArray, boxes: Boxes) -> BoolArray:
+def _throng(points: CodeArray, boxes: DistinctBoxes) -> BoolArray:
     """Find the points that fit far too many groups, by samples of the boxes: to list all of them would take hours."""
     throng = np.zeros(len(points), np.bool_)
     n_boxes, size = len(boxes.lo), SAMPLE
@@ -150,7 +150,7 @@ def _throng(points: CodeArray, boxes: Boxes) -> BoolArray:
     return throng
 
 
-def _hits(points: CodeArray, boxes: Boxes, chosen: IntArray) -> IntArray:
+def _hits(points: CodeArray, boxes: DistinctBoxes, chosen: IntArray) -> IntArray:
     """Return how many of the chosen boxes each point is in."""
     lo, hi = np.ascontiguousarray(boxes.lo[chosen]), np.ascontiguousarray(boxes.hi[chosen])
     hits = np.zeros(len(points), np.int64)
@@ -159,7 +159,7 @@ def _hits(points: CodeArray, boxes: Boxes, chosen: IntArray) -> IntArray:
     return hits
 
 
-def _touched(points: CodeArray, boxes: Boxes) -> BoolArray:
+def _touched(points: CodeArray, boxes: DistinctBoxes) -> BoolArray:
     """Return the boxes whose hull has one of the points inside."""
     touched = np.zeros(len(boxes.lo), np.bool_)
     lo, hi = np.ascontiguousarray(boxes.lo), np.ascontiguousarray(boxes.hi)
@@ -168,7 +168,7 @@ def _touched(points: CodeArray, boxes: Boxes) -> BoolArray:
 
 
 def _pairs(
-    points: CodeArray, boxes: Boxes, box_groups: Ragged[np.int32], hidden: IntArray | None
+    points: CodeArray, boxes: DistinctBoxes, box_groups: Ragged[np.int32], hidden: IntArray | None
 ) -> Iterator[tuple[CodeArray, CodeArray]]:
     """Yield, in portions, all pairs of a point and a group that has a box around it, without the hidden boxes."""
     nested = boxes.parent is not None

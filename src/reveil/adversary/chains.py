@@ -56,7 +56,7 @@ def agreeing(slots: Slots) -> tuple[BoolArray, BoolArray]:
     if slots.rule == "none":
         return alive, broken
     loose = _may_be_outside(slots, alive)
-    candidates = chains.Candidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
+    candidates = chains.LiveCandidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
     marks = chains.Marks(np.zeros(slots.n, np.bool_), broken)
     lives, everywhere = slots.by_person, slots.rule == "apart"
     for _ in range(ROUNDS):
@@ -72,7 +72,7 @@ def narrowed(slots: Slots, alive: BoolArray) -> Possible:
     broken, skipped = np.zeros(slots.n, np.bool_), np.zeros(slots.n, np.bool_)
     dirty, alive = np.ones(slots.n, np.bool_), alive.copy()
     loose = _may_be_outside(slots, alive)
-    candidates = chains.Candidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
+    candidates = chains.LiveCandidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
     marks = chains.Marks(dirty, broken)
     chains.admit(candidates, masks, marks)
     left = Possible(masks, masks.copy(), alive, loose, broken, skipped)

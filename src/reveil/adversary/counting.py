@@ -47,7 +47,7 @@ _UNKNOWN, _CERTAIN, _SYMMETRY, _SHARES, _COUNTED, _DRAWN, _AT_LEAST, _AT_MOST = 
 
 
 @dataclass(frozen=True, repr=False)
-class Beliefs:
+class CountedBeliefs:
     """For each slot the strongest belief, its value, how it was found (a place in ``HOW``) and a limit below it.
 
     ``impossible``: slots whose component has no world at all: what is known does not fit together.
@@ -71,10 +71,10 @@ class Beliefs:
         self.belief[at], self.value[at], self.lower[at] = belief, value, lower
 
 
-def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once: bool = False) -> Beliefs:
+def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once: bool = False) -> CountedBeliefs:
     """Find how strongly each slot's values may be believed."""
     n = slots.n
-    found = Beliefs(
+    found = CountedBeliefs(
         np.zeros(n), np.zeros(n, np.int32), np.zeros(n, np.int8), np.full(n, np.nan), possible.broken.copy()
     )
     groups = _Candidates.of(slots, possible)
@@ -197,7 +197,7 @@ def _tell_shares(
     label: IntArray,
     of_group: IntArray,
     components: int,
-    found: Beliefs,
+    found: CountedBeliefs,
 ) -> None:
     """Tell the shares of groups that nothing else is connected with, that have records only, all of them known."""
     members, many = np.bincount(label, minlength=components), np.bincount(of_group, minlength=components)
@@ -273,7 +273,7 @@ def _count(
     possible: Possible,
     label: IntArray,
     small: BoolArray,
-    found: Beliefs,
+    found: CountedBeliefs,
     *,
     once: bool,
 ) -> None:
@@ -308,7 +308,12 @@ def _looks(slots: Slots, possible: Possible, label: IntArray, chosen: BoolArray)
 
 
 def _draw(
-    slots: Slots, possible: Possible, label: IntArray, medium: BoolArray, rng: np.random.Generator, found: Beliefs
+    slots: Slots,
+    possible: Possible,
+    label: IntArray,
+    medium: BoolArray,
+    rng: np.random.Generator,
+    found: CountedBeliefs,
 ) -> None:
     """Draw worlds of the components that are too large to be counted."""
     if not medium.any():

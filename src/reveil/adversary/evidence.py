@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.adversary.background import People, read_people, read_placements
+from reveil.adversary.background import Background, read_people, read_placements
 from reveil.adversary.candidates import find_candidates, settle
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
@@ -23,7 +23,7 @@ from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
 from reveil.models.statistics import Histogram
 from reveil.releases.foreign import read_release
-from reveil.releases.groups import Groups, groups_of
+from reveil.releases.groups import ReleaseGroups, groups_of
 from reveil.releases.limits import against
 from reveil.releases.release import places_in
 from reveil.tables.alike import folded
@@ -265,7 +265,7 @@ def gather(
     )
 
 
-def _own_values(people: People, number: int, release: Release, schema: Schema) -> pl.DataFrame | None:
+def _own_values(people: Background, number: int, release: Release, schema: Schema) -> pl.DataFrame | None:
     """Return the sensitive values of those who are in a release, in their order; None where that is not known."""
     values, ids = people.values[number], people.truth_ids[number]
     if values is None or people.tables[number].ids is not ids or not tells_all(release, schema.sensitive):
@@ -307,7 +307,7 @@ def _sensitive(schema: Schema, column: str | None) -> str:
     return schema.sensitive[0] if column is None else column
 
 
-def _read(source: object, schema: Schema, people: People) -> Release:
+def _read(source: object, schema: Schema, people: Background) -> Release:
     """Read a release; columns published as they are have the types that the snapshots give them."""
     release = read_release(source, schema, types=people.types)
     strange = [name for name in release.cells if name not in schema.quasi]
@@ -323,7 +323,7 @@ def _read(source: object, schema: Schema, people: People) -> Release:
 def _known(
     known: str | None,
     releases: Sequence[Release],
-    people: People,
+    people: Background,
     placements: Sequence[object] | None,
     promise: Promise | None,
 ) -> str:
@@ -388,7 +388,7 @@ def _view(
     values: pl.Series,
     texts: pl.Series,
     column: str,
-    people: People,
+    people: Background,
     known: str,
     persons: pl.Series,
     row_ids: pl.Series | None,
@@ -447,7 +447,7 @@ def _view(
     )
 
 
-def _attendance(release: Release, groups: Groups, persons: int, known: str) -> tuple[bool, int, bool]:
+def _attendance(release: Release, groups: ReleaseGroups, persons: int, known: str) -> tuple[bool, int, bool]:
     """Return whether everybody listed is published, how many rows may be others', and whether counting helps.
 
     A list as long as the table, or longer, is taken for complete. A shorter one leaves strangers, as many as there

@@ -19,7 +19,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from reveil.adversary.background import People
+    from reveil.adversary.background import Background
     from reveil.core.arrays import CodeArray
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
@@ -75,7 +75,7 @@ def check_known(schema: Schema, many: int) -> None:
 
 
 def other_values(
-    releases: Sequence[Release], people: People, ids: Sequence[pl.Series], schema: Schema, column: str, many: int
+    releases: Sequence[Release], people: Background, ids: Sequence[pl.Series], schema: Schema, column: str, many: int
 ) -> Known:
     """Gather what rows show beside ``column``, and what the snapshots say of the people in ``ids``."""
     others = tuple(name for name in schema.sensitive if name != column)

@@ -23,7 +23,7 @@ STEPS = 6
 
 
 @dataclass(frozen=True)
-class Step:
+class AuditStep:
     """The attacks on the first so many ``releases``: what an audit says of them, and the median belief of each attack.
 
     The median is over everybody who was there by then; of whom an attack says nothing it believes 0.
@@ -38,7 +38,7 @@ class Step:
 class Course:
     """The steps for each sensitive column, and the audit of all releases and columns together."""
 
-    steps: dict[str, list[Step]]
+    steps: dict[str, list[AuditStep]]
     audit: Audit
 
 
@@ -63,7 +63,7 @@ def course(
     stage("reading releases")
     attacks: dict[str, Attack] = {name: registry.find("attacks", name)() for name in sorted(registry.names("attacks"))}
     read: list[Any] = list(releases)
-    found: dict[str, list[Step]] = {}
+    found: dict[str, list[AuditStep]] = {}
     for column in schema.sensitive:
         evidence = gather(read, schema, None, list(truth), known, column=column, guarantee=guarantee)
         read = [view.release for view in evidence.views]
@@ -80,7 +80,7 @@ def _beginnings(releases: int, steps: int) -> list[int]:
     return sorted({int(many) for many in np.linspace(1, releases, min(steps, releases)).round()})
 
 
-def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | None, seed: int) -> Step:
+def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | None, seed: int) -> AuditStep:
     there = np.zeros(len(evidence.persons), np.bool_)
     for view in evidence.views:
         there[view.present] = True
@@ -91,4 +91,4 @@ def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | Non
         top = np.zeros(len(there))
         np.maximum.at(top, own.person, own.belief)
         medians[name] = float(np.median(top[there])) if there.any() else 0.0
-    return Step(len(evidence.views), judge(evidence, findings, last, threshold, named=False), medians)
+    return AuditStep(len(evidence.views), judge(evidence, findings, last, threshold, named=False), medians)

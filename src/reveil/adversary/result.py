@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from reveil.adversary.evidence import Evidence, View
-    from reveil.adversary.set_limits import Kept
+    from reveil.adversary.set_limits import LimitTrial
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.limits import Limit
 
@@ -268,7 +268,7 @@ def _once(said: list[Any]) -> list[Any]:
     return [one for place, one in enumerate(said) if one not in said[:place]]
 
 
-def _beyond(evidence: Evidence, limits: Sequence[Kept]) -> pl.DataFrame:
+def _beyond(evidence: Evidence, limits: Sequence[LimitTrial]) -> pl.DataFrame:
     """Return who is beyond a limit: with the chance to find their row, or the share of the group's likeliest value."""
     frames = [
         pl.DataFrame(

@@ -49,7 +49,7 @@ def settle(evidence: Evidence, slots: Slots) -> Settled:
             own = slice(slots.slot_starts[number], slots.slot_starts[number + 1])
             if not len(view.codes):
                 continue
-            placed = chains.Placed(
+            placed = chains.ReleaseCandidates(
                 view.candidates.offsets, view.candidates.items, slots.group_starts[number], view.present, number
             )
             chains.settle(placed, told, sets, chains.Settled(many[own], least[own], group[own], settled[own]))

@@ -39,7 +39,7 @@ TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Kept:
+class LimitTrial:
     """How far a limit was tried: ``persons`` are those who are beyond it in release ``at``, with ``level`` reached.
 
     ``worst`` is the level farthest from (or beyond) the limit: the largest chance to find a row, or what the model
@@ -77,7 +77,7 @@ class Kept:
         }
 
 
-def kept(evidence: Evidence, attacks: set[str]) -> list[Kept]:
+def kept(evidence: Evidence, attacks: set[str]) -> list[LimitTrial]:
     """Judge the limits about people who are not told apart that one of these attacks speaks of."""
     own: dict[Limit, list[View]] = {}
     for view in evidence.views:
@@ -99,7 +99,7 @@ def _concerned(limit: Limit, column: str) -> bool:
     return not isinstance(limit.model, ValueModel) or limit.model.concerns(column)
 
 
-def _linked(limit: Limit, views: list[View]) -> Kept:
+def _linked(limit: Limit, views: list[View]) -> LimitTrial:
     """Compare the chance to find a row with the largest that is promised."""
     persons, at, chances, worst = [], [], [], 0.0
     for view in views:
@@ -113,12 +113,14 @@ def _linked(limit: Limit, views: list[View]) -> Kept:
     return _put_together(limit, "linkage", views, persons, at, chances, worst)
 
 
-def _valued(evidence: Evidence, limit: Limit, views: list[View]) -> Kept:
+def _valued(evidence: Evidence, limit: Limit, views: list[View]) -> LimitTrial:
     """Let the model measure the values of the groups in which people are found."""
     model = cast("Model", limit.model)  # whoever asks for this has one
     if isinstance(model, TCloseness) and _needs_snapshot(evidence) and any(view.told is None for view in views):
         nobody = _put_together(limit, "homogeneity", views, [], [], [], None)
-        return Kept(**{**nobody.__dict__, "judged": False, "why": "bins are made of the snapshot, which is not given"})
+        return LimitTrial(
+            **{**nobody.__dict__, "judged": False, "why": "bins are made of the snapshot, which is not given"}
+        )
     persons, at, shares, levels = [], [], [], []
     for view in views:
         if not len(view.codes):
@@ -148,9 +150,9 @@ def _valued(evidence: Evidence, limit: Limit, views: list[View]) -> Kept:
 def _put_together(
     limit: Limit, attack: str, views: list[View], persons: list[Any], at: list[Any], chance: list[Any],
     worst: float | None,
-) -> Kept:  # fmt: skip
+) -> LimitTrial:  # fmt: skip
     nobody = np.zeros(0, np.int32)
-    return Kept(
+    return LimitTrial(
         limit,
         attack,
         tuple(view.number for view in views),
@@ -203,7 +205,7 @@ def _few_values(view: View, least: int) -> IntArray:
     return few
 
 
-def _in_cells(evidence: Evidence, limit: Limit) -> Kept:
+def _in_cells(evidence: Evidence, limit: Limit) -> LimitTrial:
     """Judge the people who were in the same groups in every release, where it is known exactly who they are."""
     cell, size, known = person_cells(evidence)
     sizes = np.where(known, size, 0)
@@ -213,7 +215,7 @@ def _in_cells(evidence: Evidence, limit: Limit) -> Kept:
     for view in evidence.views:
         last[view.present] = view.number
     worst = float((1 / size[known]).max()) if known.any() else None
-    return Kept(
+    return LimitTrial(
         limit,
         "intersection",
         tuple(view.number for view in evidence.views),

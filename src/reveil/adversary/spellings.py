@@ -13,12 +13,14 @@ from reveil.tables.alike import one_spelling, spelled_as
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.adversary.background import People
+    from reveil.adversary.background import Background
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
 
 
-def in_one_spelling(releases: Sequence[Release], people: People, schema: Schema) -> tuple[list[Release], People]:
+def in_one_spelling(
+    releases: Sequence[Release], people: Background, schema: Schema
+) -> tuple[list[Release], Background]:
     """Write what looks alike alike: as declared, else as the first release does that has it, else as the snapshots do.
 
     An adversary knows that two spellings are one disease, whatever the tool thought that made the file.

@@ -35,13 +35,13 @@ from reveil.releases.groups import groups_of
 from reveil.releases.nesting import Nesting, nesting_of, wide_type
 from reveil.releases.release import Release, classes_of, dtype_named
 from reveil.releases.respelling import folded_values, folds
-from reveil.tables.expressions.binding import Bound, Field, Missing, bind, described
-from reveil.tables.expressions.blocks import Pieces, block_outcomes, pieces_of
+from reveil.tables.expressions.binding import BoundExpression, Field, Missing, bind, described
+from reveil.tables.expressions.blocks import BlockBoxes, block_outcomes, pieces_of
 from reveil.tables.expressions.diagram import FALSE, TRUE, Diagram, Part, evaluated, every, joined, some
-from reveil.tables.expressions.lines import Line
-from reveil.tables.expressions.regions import FloatArray, IndexArray, Regions
+from reveil.tables.expressions.lines import Intervals
+from reveil.tables.expressions.regions import ColumnRegions, FloatArray, IndexArray
 from reveil.tables.expressions.syntax import Expression, Leaf, fold, parse
-from reveil.tables.expressions.words import Labels, Words, members_of, points_of, runs_of
+from reveil.tables.expressions.words import Labels, WordSets, members_of, points_of, runs_of
 from reveil.tables.notation import SUPPRESSED_VALUE, Form, split_label
 from reveil.tables.schema import Role, Schema
 from reveil.tables.snapshot import canonical_text
@@ -49,7 +49,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray
 
-PublishedColumn = Line | Words | Labels
+PublishedColumn = Intervals | WordSets | Labels
 Outcomes = tuple[FloatArray, "BoolArray", "BoolArray"]
 MOST_COMBINATIONS = 200_000  # of regions of different columns
 
@@ -162,7 +162,7 @@ class Counter:
                 )
         return error
 
-    def _published(self, bound: Bound) -> tuple[float, int, int]:
+    def _published(self, bound: BoundExpression) -> tuple[float, int, int]:
         """Return estimate, certain and possible records of the release."""
         tree = joined(bound.expression.root)
         parts: dict[str, dict[Part, None]] = {}
@@ -174,7 +174,7 @@ class Counter:
         units = self._units_of(tuple(sorted(name for name in parts if name not in self.release.cells)))
         # Columns with many cells come last: by then few classes are left.
         names = sorted(parts, key=self._cells)
-        columns: list[Regions] = []
+        columns: list[ColumnRegions] = []
         values: dict[Part, BoolArray] = {}
         for axis, name in enumerate(names):
             truths, regions = self._regions(name, list(parts[name]), bound)
@@ -210,14 +210,14 @@ class Counter:
         return _added(found, self._with_counterfeits(rest, units.sizes[mixed], units.mixed[mixed]))
 
     def _in_blocks(
-        self, nesting: Nesting, units: Units, diagram: Diagram, columns: dict[str, Regions], outcomes: Outcomes
+        self, nesting: Nesting, units: Units, diagram: Diagram, columns: dict[str, ColumnRegions], outcomes: Outcomes
     ) -> None:
         """Replace what was found for boxes by what holds of their blocks, where boxes lie inside them."""
         children = nesting.children
         unsure = (children.lengths[units.owner] > 0) & outcomes[2] & ~outcomes[1]
         for name in columns:
             words = self._column(name)
-            if isinstance(words, Words) and words.open_cells is not None:
+            if isinstance(words, WordSets) and words.open_cells is not None:
                 unsure &= ~words.open_cells[units.index[name]]  # a suppressed value may be any, and counts as no one
         open_ = np.flatnonzero(unsure)
         if not len(open_):
@@ -240,10 +240,10 @@ class Counter:
         share = np.ones(len(box))
         for name in others:
             division = self._column(name).divide([Missing()])
-            everywhere = Regions(division, np.zeros(len(division.truths[0]), np.int64), 1)
+            everywhere = ColumnRegions(division, np.zeros(len(division.truths[0]), np.int64), 1)
             own = nesting.index[name].astype(np.intp)
             share *= everywhere.within(own[box], own[around])[0]
-        pieces = Pieces(starts, [own.astype(wide) for own in counts], shares, beside[box].astype(wide), share)
+        pieces = BlockBoxes(starts, [own.astype(wide) for own in counts], shares, beside[box].astype(wide), share)
         for known, found in zip(outcomes, block_outcomes(diagram, pieces), strict=True):
             known[open_] = found
 
@@ -254,7 +254,7 @@ class Counter:
         estimate = float((share * real / rows).sum())
         return estimate, round(np.maximum(certain - (rows - real), 0).sum()), round(np.minimum(possible, real).sum())
 
-    def _regions(self, name: str, parts: list[Part], bound: Bound) -> tuple[BoolArray, Regions]:
+    def _regions(self, name: str, parts: list[Part], bound: BoundExpression) -> tuple[BoolArray, ColumnRegions]:
         """Find the regions of a column: what each part says in each of them."""
         leaves: list[Leaf] = []
         for part in parts:
@@ -263,9 +263,9 @@ class Counter:
         truth = dict(zip(leaves, division.truths, strict=True))
         said = np.array([fold(part.node, truth.__getitem__, every, some, np.logical_not) for part in parts])
         if len(parts) == 1:
-            return np.array([[False, True]]), Regions(division, said[0].astype(np.int64), 2)
+            return np.array([[False, True]]), ColumnRegions(division, said[0].astype(np.int64), 2)
         distinct, region = np.unique(said, axis=1, return_inverse=True)
-        return distinct, Regions(division, region.reshape(-1).astype(np.int64), distinct.shape[1])
+        return distinct, ColumnRegions(division, region.reshape(-1).astype(np.int64), distinct.shape[1])
 
     def _units_of(self, points: tuple[str, ...]) -> Units:
         """Return the classes, told apart further by groups with counterfeits and the given columns of plain values."""
@@ -316,13 +316,13 @@ class Counter:
         if form is Form.VALUE:
             values, _ = self._point_values(name)
             if not field.in_words:
-                return Line(values, values, values.is_null().to_numpy())
+                return Intervals(values, values, values.is_null().to_numpy())
             suppressed = self._described[name].role == Role.SENSITIVE.value
             texts = canonical_text(values)
             return points_of(folded_values(texts) if field.folds else texts, suppressed=suppressed)
         cells = self.release.cells[name].distinct
         if form is Form.INTERVAL:
-            return Line(cells.struct.field("lo"), cells.struct.field("hi"), cells.struct.field("null").to_numpy())
+            return Intervals(cells.struct.field("lo"), cells.struct.field("hi"), cells.struct.field("null").to_numpy())
         if form is Form.SET:
             return members_of(cells)
         labels, null = split_label(cells)
@@ -344,7 +344,7 @@ class Counter:
         return self._points[name]
 
 
-def _outcomes(diagram: Diagram, indices: list[IndexArray], columns: list[Regions], units: int) -> Outcomes:
+def _outcomes(diagram: Diagram, indices: list[IndexArray], columns: list[ColumnRegions], units: int) -> Outcomes:
     """Send units down a diagram, each on its own: the share of it that satisfies, whether all does, whether any."""
     nothing = np.zeros(units), np.zeros(units, np.bool_)
     arrived = {diagram.root: (np.ones(units), np.ones(units, np.bool_))}

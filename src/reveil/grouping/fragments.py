@@ -45,7 +45,7 @@ _ONE_BY_ONE = 256  # up to so many fragments each cut looks at the whole; beyond
 
 
 @dataclass(frozen=True)
-class Scale:
+class StepDistances:
     """How far the values of one attribute lie apart, counted in steps.
 
     ``places`` gives each code its place among the values that occur (-1: it does not). A distance of ``steps`` is 1.
@@ -59,7 +59,7 @@ class Scale:
     nodes: CodeArray
 
     @classmethod
-    def of(cls, reference: Reference, distance: str | None = None) -> Scale:
+    def of(cls, reference: Reference, distance: str | None = None) -> StepDistances:
         """Return the scale that t-closeness uses for a table's values; the same default for the distance."""
         occurring = np.flatnonzero(reference.counts)
         present = reference.counts[occurring]
@@ -75,7 +75,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Fragmentation:
+class Fragments:
     """A fragment for each record, numbered so that neighbours in number are neighbours in the tree of cuts.
 
     ``bounds`` has for each attribute how far at most a group lies from the table that takes its share of each
@@ -92,7 +92,7 @@ class Fragmentation:
         return math.gcd(*self.counts.tolist())
 
 
-def fragment(places: npt.NDArray[np.integer], scales: Sequence[Scale], limits: Sequence[Fraction]) -> Fragmentation:
+def fragment(places: npt.NDArray[np.integer], scales: Sequence[StepDistances], limits: Sequence[Fraction]) -> Fragments:
     """Cut the table until the bound of every attribute is within its limit.
 
     ``places`` has a row for each record and a column for each attribute. While a bound exceeds its limit, one fragment
@@ -103,14 +103,16 @@ def fragment(places: npt.NDArray[np.integer], scales: Sequence[Scale], limits: S
     at a time: the search is then nearly linear, and the last round may cut a little more than needed.
     """
     if not scales:
-        return Fragmentation(np.zeros(len(places), np.int64), np.array([len(places)], np.int64), ())
+        return Fragments(np.zeros(len(places), np.int64), np.array([len(places)], np.int64), ())
     return _Search(places, scales, limits).run()
 
 
 class _Search:
     """The combinations of values in the order of the cuts so far, and for each fragment its best cuts."""
 
-    def __init__(self, places: npt.NDArray[np.integer], scales: Sequence[Scale], limits: Sequence[Fraction]) -> None:
+    def __init__(
+        self, places: npt.NDArray[np.integer], scales: Sequence[StepDistances], limits: Sequence[Fraction]
+    ) -> None:
         n, axes = places.shape
         order = np.lexsort(places.T[::-1])
         ascending = places[order]
@@ -119,7 +121,7 @@ class _Search:
         self.cell = np.empty(n, np.int64)  # of each record
         self.cell[order] = np.cumsum(new) - 1
         rows: CodeArray = ascending[new].astype(np.int32)
-        self.table = kernels.Table(rows, np.diff(np.append(np.flatnonzero(new), n)), np.arange(len(rows)))
+        self.table = kernels.CountedRows(rows, np.diff(np.append(np.flatnonzero(new), n)), np.arange(len(rows)))
         self.limits, self.steps = limits, np.array([scale.steps for scale in scales], np.int64)
         self.units = n * self.steps  # a bound is a whole number of these parts
         heights = np.array([len(scale.nodes) for scale in scales], np.int64)
@@ -145,7 +147,7 @@ class _Search:
         """What the fragments so far are spread in each attribute, exactly."""
         return tuple(Fraction(int(b), int(u)) for b, u in zip(self.now.sum(axis=0), self.units, strict=True))
 
-    def run(self) -> Fragmentation:
+    def run(self) -> Fragments:
         while any(bound > limit for bound, limit in zip(self.bounds, self.limits, strict=True)):
             self._step(max(1, len(self.starts) // _ONE_BY_ONE))
         order = np.argsort(self.starts)
@@ -153,7 +155,7 @@ class _Search:
         of_cell = np.empty(len(self.table.rows), np.int64)
         of_cell[self.table.first_place] = np.repeat(np.arange(len(order)), lengths)
         counts = np.add.reduceat(self.table.weights, self.starts[order])
-        return Fragmentation(of_cell[self.cell], counts, self.bounds)
+        return Fragments(of_cell[self.cell], counts, self.bounds)
 
     def _step(self, most: int) -> None:
         """Make the best cut, or so many of the best, each in another fragment."""

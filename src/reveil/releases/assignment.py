@@ -35,7 +35,7 @@ class Seats:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class RecordsAndRows:
     """Records (``points`` and ``record_values``), boxes per class, and rows (``classes`` and ``row_values``).
 
     ``exact(point, box)`` decides pairs that the hulls ``lo..hi`` admit. Where some rows are counterfeit, ``seats`` has
@@ -53,7 +53,7 @@ class Candidates:
     empty: int = 0
 
 
-def assignable(given: Candidates) -> bool:
+def assignable(given: RecordsAndRows) -> bool:
     """Return whether every row that is not counterfeit can be a different record, inside its box, with its values."""
     columns = [pl.Series(f"q{a}", given.points[:, a]) for a in range(given.points.shape[1])]
     records = pl.DataFrame(columns).with_row_index("record").with_columns(value=given.record_values)

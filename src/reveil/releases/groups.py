@@ -21,7 +21,7 @@ _DIGITS = 10  # of the largest group number there can be
 
 
 @dataclass(frozen=True)
-class Groups:
+class ReleaseGroups:
     """Group i has the published number ``numbers[i]``, ``rows[i]`` rows and ``fakes[i]`` counterfeits among them.
 
     ``index`` is the group of each row. A release without a column ``group`` has its classes for groups.
@@ -39,7 +39,7 @@ class Groups:
         return real
 
 
-def groups_of(release: Release) -> Groups:
+def groups_of(release: Release) -> ReleaseGroups:
     """Find the groups of a release, and the counterfeits that its manifest places in them.
 
     Numbers that no row has, and more counterfeits than a group has rows, are left out here: they are for verification
@@ -55,7 +55,7 @@ def groups_of(release: Release) -> Groups:
         place = np.minimum(np.searchsorted(numbers, group), len(numbers) - 1)
         known = numbers[place] == group
         fakes[place[known]] = np.array(list(told.values()), np.int64)[known]
-    return Groups(numbers, index, rows, np.minimum(fakes, rows))
+    return ReleaseGroups(numbers, index, rows, np.minimum(fakes, rows))
 
 
 def placed(counterfeits: Counterfeits) -> dict[int, int]:

@@ -51,7 +51,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Boxes:
+class DistinctBoxes:
     """The distinct boxes: the one of each class, their hulls, and the exact test for what hulls cannot say.
 
     Nested boxes are boxes of one class each: there it matters which of two that look alike is inside.
@@ -150,7 +150,7 @@ def _numbered(records: pl.DataFrame, published: pl.DataFrame, n: int) -> tuple[I
     return numbers[0], numbers[1]
 
 
-def boxes_of(release: Release, known: tuple[Attribute, ...]) -> Boxes:
+def boxes_of(release: Release, known: tuple[Attribute, ...]) -> DistinctBoxes:
     """Find the classes that admit the same codes, and the hulls of what they admit."""
     admitted = [_admitted(release.cells[a.name], a) for a in known]
     n_classes = int(release.classes.max(initial=-1)) + 1
@@ -171,13 +171,13 @@ def boxes_of(release: Release, known: tuple[Attribute, ...]) -> Boxes:
         if null.any() or own.members is not None:
             exact.append((i, own, cells))
     if nesting is None:
-        return Boxes(of_class, lo, hi, tuple(exact))
+        return DistinctBoxes(of_class, lo, hi, tuple(exact))
     unknown = [name for name in release.cells if name not in {a.name for a in known}]
     depth = nesting.volumes(unknown)
-    return Boxes(of_class, lo, hi, tuple(exact), nesting.parent, depth, whole=not unknown)
+    return DistinctBoxes(of_class, lo, hi, tuple(exact), nesting.parent, depth, whole=not unknown)
 
 
-def hidden_pairs(points: CodeArray, boxes: Boxes) -> IntArray | None:
+def hidden_pairs(points: CodeArray, boxes: DistinctBoxes) -> IntArray | None:
     """Return the pairs of a point and a nested box around it that boxes further inside take away; None: not nested.
 
     Pairs are point times number of boxes plus box, ascending. A box is no place for a point when the boxes directly
@@ -213,7 +213,7 @@ def open_pairs(hidden: IntArray | None, points: IntArray, boxes: IntArray, n_box
     return found
 
 
-def pairs_in(points: CodeArray, boxes: Boxes) -> Iterator[tuple[IntArray, IntArray]]:
+def pairs_in(points: CodeArray, boxes: DistinctBoxes) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield, in portions, all pairs of a point and a box that holds it."""
     if not len(points):
         return
@@ -249,7 +249,9 @@ def _alike(admitted: Admitted) -> CodeArray:
     return classes_of(parts, len(lists))[0]
 
 
-def _doors_of(points: CodeArray, boxes: Boxes, door_box: IntArray, door_value: CodeArray) -> tuple[IntArray, IntArray]:
+def _doors_of(
+    points: CodeArray, boxes: DistinctBoxes, door_box: IntArray, door_value: CodeArray
+) -> tuple[IntArray, IntArray]:
     """Return all pairs of a type and a door whose box holds it; the value is one more attribute of both."""
     lo, hi = (
         np.ascontiguousarray(np.column_stack([hull[door_box], door_value]), np.int32) for hull in (boxes.lo, boxes.hi)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError
 from reveil.core.json_values import JSON, FrozenObject, frozen_object, thawed
-from reveil.releases.reading import Told, UnusableError, read_promise
+from reveil.releases.reading import ManifestObject, UnusableError, read_promise
 
 if TYPE_CHECKING:
     from reveil.releases.promise import Promise
@@ -186,7 +186,7 @@ class Manifest(Mapping[str, JSON]):
         What cannot be used raises :class:`~reveil.releases.reading.UnusableError`; a manifest that says two different
         things of what it promises raises :class:`~reveil.core.errors.VerificationError`.
         """
-        told = Told.of(given, READ)
+        told = ManifestObject.of(given, READ)
         told.check_keys([key for key in KEYS if key not in OPTIONAL])
         columns = told.objects("columns")
         return cls(
@@ -232,23 +232,23 @@ def _column(given: Mapping[str, JSON]) -> PublishedColumn:
     return PublishedColumn(**said)
 
 
-def _counterfeits(told: Told) -> Counterfeits:
-    own = Told(told.object("counterfeits"), "counterfeits")
-    places = Told(own.object("per_group") if "per_group" in own.given else {}, "counterfeits")
+def _counterfeits(told: ManifestObject) -> Counterfeits:
+    own = ManifestObject(told.object("counterfeits"), "counterfeits")
+    places = ManifestObject(own.object("per_group") if "per_group" in own.given else {}, "counterfeits")
     if own.given.keys() - {"total", "per_group"}:
         raise UnusableError("counterfeits")
     return Counterfeits(own.number("total"), {group: places.number(group) for group in places.given})
 
 
-def _selection(told: Told) -> tuple[str, ...] | None:
+def _selection(told: ManifestObject) -> tuple[str, ...] | None:
     if told.given.get("selection") is None:
         return None
-    own = Told(told.object("selection"), "selection")
+    own = ManifestObject(told.object("selection"), "selection")
     own.check_keys(["columns"])
     return own.texts("columns")
 
 
-def _digests(told: Told) -> dict[str, str] | None:
+def _digests(told: ManifestObject) -> dict[str, str] | None:
     if told.given.get("digests") is None:
         return None
     own = told.object("digests")

@@ -29,7 +29,7 @@ from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
     from reveil.models.encoding import Codes
-    from reveil.releases.linking import Boxes
+    from reveil.releases.linking import DistinctBoxes
     from reveil.releases.release import Release
 
 
@@ -142,7 +142,7 @@ def _counterfeits(release: Release, numbers: CodeArray) -> IntArray:
     return np.bincount(place[found], counts[found], len(numbers)).astype(np.int64)
 
 
-def _inside(points: CodeArray, boxes: Boxes, known: int) -> tuple[IntArray, IntArray]:
+def _inside(points: CodeArray, boxes: DistinctBoxes, known: int) -> tuple[IntArray, IntArray]:
     """Return all pairs of a type and a box that holds it; ``points`` has one column more than are known, of zeros."""
     points = np.ascontiguousarray(points, np.int32)
     hidden = hidden_pairs(np.ascontiguousarray(points[:, :known]), boxes) if known else None

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.core.errors import VerificationError
 from reveil.releases.box_search import points_in_boxes
-from reveil.tables.expressions.lines import Line
+from reveil.tables.expressions.lines import Intervals
 from reveil.tables.expressions.words import members_of
 from reveil.tables.notation import Form
 
@@ -36,7 +36,7 @@ _WIDEST = 1 << 30  # to which codes are stretched
 HINT = "Regions are nested or disjoint, and the inner one has the higher level. Use the table that was published."
 
 
-class Runs:
+class IntervalCells:
     """The distinct cells of a column of intervals: places of their ends among all published ends, null behind them.
 
     ``sizes`` is how many values a cell admits on the line of integers (floats: that there are), null being one.
@@ -44,7 +44,7 @@ class Runs:
 
     def __init__(self, cells: pl.Series) -> None:
         lo, hi, null = (cells.struct.field(name) for name in ("lo", "hi", "null"))
-        line = Line(lo, hi, null.to_numpy()).counted()
+        line = Intervals(lo, hi, null.to_numpy()).counted()
         self.null, self.alone = line.null, line.lo > line.hi
         ends = np.unique(np.concatenate([line.lo[~self.alone], line.hi[~self.alone]]))
         self._lo = np.where(self.alone, len(ends) + 1, np.searchsorted(ends, line.lo)).astype(np.int32)
@@ -68,7 +68,7 @@ class Runs:
         return inside
 
 
-class Members:
+class SetCells:
     """The distinct cells of a column of sets, their members in an order in which nested sets are runs."""
 
     def __init__(self, cells: pl.Series) -> None:
@@ -105,7 +105,7 @@ class Nesting:
 
     parent: IntArray
     index: Mapping[str, CodeArray] = field(repr=False)
-    cells: Mapping[str, Runs | Members] = field(repr=False)
+    cells: Mapping[str, IntervalCells | SetCells] = field(repr=False)
 
     @cached_property
     def children(self) -> Ragged[np.int64]:
@@ -153,8 +153,9 @@ def _found(release: Release, levels: CodeArray) -> Nesting:
     strange = [name for name, own in release.cells.items() if own.form not in (Form.INTERVAL, Form.SET)]
     if strange:
         raise VerificationError(f"column {strange[0]!r} has no cells that can be nested", column=strange[0], hint=HINT)
-    cells: dict[str, Runs | Members] = {
-        name: (Runs if own.form is Form.INTERVAL else Members)(own.distinct) for name, own in release.cells.items()
+    cells: dict[str, IntervalCells | SetCells] = {
+        name: (IntervalCells if own.form is Form.INTERVAL else SetCells)(own.distinct)
+        for name, own in release.cells.items()
     }
     one, other = _meeting([cells[name].lo[index[name]] for name in cells], [cells[n].hi[index[n]] for n in cells])
     inside, around = np.ones(len(one), np.bool_), np.ones(len(one), np.bool_)

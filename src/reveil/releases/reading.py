@@ -21,14 +21,14 @@ class UnusableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Told:
+class ManifestObject:
     """An object of a manifest; ``place`` is the key that a complaint names, where it is not the key itself."""
 
     given: Mapping[str, JSON]
     place: str | None = None
 
     @classmethod
-    def of(cls, given: JSON, formats: Collection[int]) -> Told:
+    def of(cls, given: JSON, formats: Collection[int]) -> ManifestObject:
         """Take what a file says, if it is an object of a format that is understood."""
         if (
             not isinstance(given, Mapping)
@@ -85,7 +85,7 @@ class Told:
             return ()
         if not isinstance(value, list | tuple):
             raise self.unusable(key)
-        own = Told({str(at): one for at, one in enumerate(value)}, key)
+        own = ManifestObject({str(at): one for at, one in enumerate(value)}, key)
         return tuple(own.number(at) for at in own.given)
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ class Told:
         return found
 
 
-def read_promise(told: Told) -> Promise:
+def read_promise(told: ManifestObject) -> Promise:
     """Read what a manifest promises; in the first format that is a kind with parameters, and no limits."""
     claim, assumes, guarantee = told.sentence("claim"), told.texts("assumes"), told.object("guarantee")
     kind, grade = guarantee.get("kind"), guarantee.get("grade", "")

@@ -25,7 +25,7 @@ MANY = 16  # labels of an axis that still stand beside each other
 
 
 @dataclass(frozen=True)
-class Rule:
+class GridLine:
     """A line across the picture: at a number of the axis, or the axis itself."""
 
     kind: ClassVar[str] = "rule"
@@ -89,7 +89,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LegendEntry:
     """A series in the legend."""
 
     kind: ClassVar[str] = "entry"
@@ -99,7 +99,7 @@ class Entry:
     name: str
 
 
-Shape = Rule | Level | Label | Trace | Bar | Entry
+Shape = GridLine | Level | Label | Trace | Bar | LegendEntry
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Plot:
         at_y = self.height_of(up)
         for tick in up.ticks(5):
             y = at_y(tick)
-            self.shapes.append(Rule(y, axis=False))
+            self.shapes.append(GridLine(y, axis=False))
             self.shapes.append(Label(LEFT - 8, y + 4, number(abs(tick) if magnitude else tick), "end"))
         for stop in stops:
             self.shapes.append(Label(self.across.at(stop), self.bottom + 18, number(stop), "middle"))
@@ -158,7 +158,7 @@ class Plot:
 
     def rule(self, y: float) -> None:
         """Draw an axis across."""
-        self.shapes.append(Rule(y, axis=True))
+        self.shapes.append(GridLine(y, axis=True))
 
     def bound(self, y: float, name: str) -> None:
         """Draw a level that must not be crossed."""
@@ -182,6 +182,6 @@ class Plot:
             long = 26 + len(name) * LETTER + 16
             if x > LEFT and x + long > WIDTH:
                 x, y = LEFT, y + LINE
-            self.shapes.append(Entry(series, x, y, name))
+            self.shapes.append(LegendEntry(series, x, y, name))
             x, height = x + long, y + 10
         return Chart(title, " ".join(told), height, tuple(self.shapes))

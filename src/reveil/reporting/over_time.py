@@ -17,7 +17,7 @@ from reveil.vault.requests import asks_the_same
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reveil.adversary.over_time import Step
+    from reveil.adversary.over_time import AuditStep
     from reveil.reporting.holdings import Held, Holdings
 
 ATTACK = ("highest", "highest_proven", "certain")
@@ -67,7 +67,7 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
     }
 
 
-def _column(name: str, steps: list[Step]) -> dict[str, Any]:
+def _column(name: str, steps: list[AuditStep]) -> dict[str, Any]:
     """Return the attacks on one sensitive column: what each believed after so many releases, if anything."""
     last = steps[-1].audit
     telling = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reveil.reporting.chapters import chapters
-from reveil.reporting.parts import Chapter, Column, Number, Parts, Table
+from reveil.reporting.parts import Chapter, Number, PageTable, Parts, TableColumn
 from reveil.reporting.templating import fill
 
 
@@ -33,7 +33,7 @@ class ReportPage(Page):
     format: Number
     claim: str | None
     notes: tuple[str, ...]
-    missing: Table | None
+    missing: PageTable | None
 
 
 def render(content: dict[str, Any]) -> str:
@@ -54,8 +54,12 @@ def render(content: dict[str, Any]) -> str:
     return fill("report/page.html.j2", page=page)
 
 
-def _missing(parts: Parts) -> Table | None:
+def _missing(parts: Parts) -> PageTable | None:
     """Name what could not be found."""
     rows = [f"missing.{n}" for n in range(len(parts.content["missing"]))]
-    columns = [Column("release", "release"), Column("file", "file", "text"), Column("why", "why", "text")]
+    columns = [
+        TableColumn("release", "release"),
+        TableColumn("file", "file", "text"),
+        TableColumn("why", "why", "text"),
+    ]
     return parts.table("Releases whose files are not at hand", columns, rows) if rows else None

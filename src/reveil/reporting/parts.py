@@ -72,7 +72,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table: its head, where its cells stand below a row's path, and how they are written."""
 
     head: str
@@ -86,11 +86,11 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Rows of numbers; the first column names the row."""
 
     caption: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Number, ...], ...]
 
 
@@ -108,10 +108,10 @@ class Parts:
         """Return a number to be shown large."""
         return Card(label, self.number(path, how))
 
-    def table(self, caption: str, columns: Sequence[Column], rows: Iterable[str]) -> Table:
+    def table(self, caption: str, columns: Sequence[TableColumn], rows: Iterable[str]) -> PageTable:
         """Lay out rows, each given by its path."""
         cells = (tuple(self.number(f"{row}.{column.key}", column.how) for column in columns) for row in rows)
-        return Table(caption, tuple(columns), tuple(cells))
+        return PageTable(caption, tuple(columns), tuple(cells))
 
     @property
     def rows(self) -> list[str]:

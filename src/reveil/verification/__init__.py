@@ -30,7 +30,7 @@ from reveil.core.errors import VerificationError
 from reveil.core.json_values import thawed
 from reveil.releases.table import GROUP
 from reveil.verification.cells import line_of
-from reveil.verification.counting import Counts, Groups, counts_of, described, groups_of
+from reveil.verification.counting import GroupCounts, PublishedGroups, counts_of, described, groups_of
 from reveil.verification.geometry import innermost
 from reveil.verification.judges.t_closeness import TCloseness
 from reveil.verification.promised import Promised, same_levels, together
@@ -109,7 +109,7 @@ def verify(
         check_assignment(release, snapshot, lines, groups, loose=loose, deepest=deepest)
 
 
-def _check_groups(release: Release, promised: Promised, counts: Counts, groups: Groups) -> None:
+def _check_groups(release: Release, promised: Promised, counts: GroupCounts, groups: PublishedGroups) -> None:
     """Refuse a release of which a group does not keep a promise, with the first group that does not."""
     for demand in promised.demands:
         if release.groups is None and not demand.union_closed:
@@ -127,7 +127,7 @@ def _check_groups(release: Release, promised: Promised, counts: Counts, groups: 
 
 
 def _check_achieved(
-    release: Release, promised: Promised, counts: Counts, snapshot: Snapshot, distances: tuple[str, ...]
+    release: Release, promised: Promised, counts: GroupCounts, snapshot: Snapshot, distances: tuple[str, ...]
 ) -> None:
     """Compare the levels that the manifest tells with those that were counted."""
     achieved = together([own.achieved(counts) for own in promised.demands])

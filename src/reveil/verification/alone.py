@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reveil.core.errors import VerificationError
-from reveil.verification.counting import Counts, Tally, coded, described, groups_of
+from reveil.verification.counting import GroupCounts, Tally, coded, described, groups_of
 from reveil.verification.shape import check_boxes, check_counterfeits
 from reveil.verification.surface import check_sets
 
@@ -35,7 +35,7 @@ def check_alone(release: Release, schema: Schema, promised: Promised) -> None:
             continue
         code, scale = coded(values[name], values[name], replace(schema[name], bins=None), foreign=True)
         tallies[name] = Tally.of(place, code, len(groups.numbers), scale)
-    counts = Counts(groups.rows, tallies)
+    counts = GroupCounts(groups.rows, tallies)
     for demand in promised.demands:
         if demand.reads_values and len(tallies) < len(schema.sensitive):
             continue

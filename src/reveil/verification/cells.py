@@ -26,7 +26,7 @@ _TABLE = 1 << 24  # cells of a table of booleans up to which one is made
 
 
 @dataclass(frozen=True)
-class Line:
+class QuasiColumn:
     """A quasi column: the number of each record, and what each distinct cell admits."""
 
     name: str
@@ -75,7 +75,7 @@ class Line:
         return np.where(self.lo <= self.hi, self.lo, self.size).astype(np.int32) if one else None
 
 
-def line_of(values: pl.Series, column: Column, cells: Cells, *, beyond: bool = False) -> Line:
+def line_of(values: pl.Series, column: Column, cells: Cells, *, beyond: bool = False) -> QuasiColumn:
     """Number the values of a column, and find what its published cells admit.
 
     ``beyond``: sets may have values that nobody has here; they admit nothing.
@@ -107,7 +107,7 @@ def wanted_form(values: pl.Series, column: Column, *, nested: bool) -> Form:
     return Form.SET
 
 
-def _numbers(values: pl.Series, column: Column, cells: Cells) -> Line:
+def _numbers(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
     lo, hi, null = (cells.distinct.struct.field(name) for name in ("lo", "hi", "null"))
     if lo.dtype != values.dtype or wanted_form(values, column, nested=False) is not Form.INTERVAL:
         raise otherwise(column.name)
@@ -117,7 +117,7 @@ def _numbers(values: pl.Series, column: Column, cells: Cells) -> Line:
         raise VerificationError(f"column {column.name!r} has intervals that end before they begin", column=column.name)
     low = domain.search_sorted(lo.fill_null(strategy="zero"), side="left").to_numpy()
     high = domain.search_sorted(hi.fill_null(strategy="zero"), side="right").to_numpy().astype(np.int64) - 1
-    return Line(
+    return QuasiColumn(
         column.name,
         codes,
         len(domain),
@@ -176,7 +176,7 @@ def _named(values: pl.Series, names: list[str]) -> Codes:
     return text.replace_strict(places["text"], places["place"], return_dtype=pl.Int32).to_numpy()
 
 
-def _labels(values: pl.Series, column: Column, cells: Cells) -> Line:
+def _labels(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
     taxonomy = column.taxonomy
     assert taxonomy is not None  # noqa: S101 -- asked before
     labels, null = split_label(cells.distinct)
@@ -186,7 +186,7 @@ def _labels(values: pl.Series, column: Column, cells: Cells) -> Line:
     )
     if (node == -2).any():
         raise VerificationError(f"column {column.name!r} has labels that its hierarchy does not", column=column.name)
-    return Line(
+    return QuasiColumn(
         column.name,
         _named(values, list(taxonomy.leaves)),
         len(taxonomy.leaves),
@@ -196,7 +196,7 @@ def _labels(values: pl.Series, column: Column, cells: Cells) -> Line:
     )
 
 
-def _sets(values: pl.Series, column: Column, cells: Cells, *, beyond: bool) -> Line:
+def _sets(values: pl.Series, column: Column, cells: Cells, *, beyond: bool) -> QuasiColumn:
     if wanted_form(values, column, nested=True) is not Form.SET:
         raise otherwise(column.name)
     declared = column.taxonomy.leaves if column.taxonomy is not None else column.order
@@ -216,4 +216,4 @@ def _sets(values: pl.Series, column: Column, cells: Cells, *, beyond: bool) -> L
     null = np.zeros(many, np.bool_)
     null[cell[~present]] = True
     listed = np.unique(cell[present].astype(np.int64) * (len(names) + 1) + code[present]).astype(np.int64)
-    return Line(column.name, _named(values, names), len(names), lo, hi, null, listed, unknown)
+    return QuasiColumn(column.name, _named(values, names), len(names), lo, hi, null, listed, unknown)

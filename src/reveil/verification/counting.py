@@ -26,7 +26,7 @@ _CELLS = 8  # of a dense table per row, up to which counting in it is faster tha
 
 
 @dataclass(frozen=True)
-class Groups:
+class PublishedGroups:
     """The groups of a release: their published ``numbers``, the group of each row, and how many rows and counterfeits.
 
     Without a column of groups, rows with equal generalised cells are a group.
@@ -44,7 +44,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ValueRelations:
     """How the values of a sensitive column relate: their number, whether by order, and the trees over them.
 
     ``nodes`` has for each level below the root of a taxonomy the node over each value.
@@ -67,10 +67,10 @@ class Tally:
     count: Ints = field(repr=False)
     n_groups: int
     table: Ints = field(repr=False)
-    scale: Scale
+    scale: ValueRelations
 
     @classmethod
-    def of(cls, group: Codes, value: Codes, n_groups: int, scale: Scale, table: Ints | None = None) -> Tally:
+    def of(cls, group: Codes, value: Codes, n_groups: int, scale: ValueRelations, table: Ints | None = None) -> Tally:
         """Count values, each with its group; the whole table is all of them, unless another one is given."""
         total = np.bincount(value, minlength=scale.size).astype(np.int64) if table is None else table
         if n_groups * scale.size <= _CELLS * len(group) + 1024:
@@ -112,14 +112,14 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Counts:
+class GroupCounts:
     """What a judge of groups looks at: how large each group is, and the values of each sensitive column."""
 
     sizes: Ints
     tallies: Mapping[str, Tally] = field(default_factory=dict)
 
 
-def groups_of(release: Release) -> Groups:
+def groups_of(release: Release) -> PublishedGroups:
     """Find the groups, and the counterfeits that the manifest counts in them.
 
     Numbers that no row has and more counterfeits than rows are left out: another check complains about them.
@@ -133,7 +133,7 @@ def groups_of(release: Release) -> Groups:
         place = np.minimum(np.searchsorted(numbers, group), len(numbers) - 1)
         known = numbers[place] == group
         fakes[place[known]] = np.array(list(told.values()), np.int64)[known]
-    return Groups(numbers, of_row, rows, np.minimum(fakes, rows))
+    return PublishedGroups(numbers, of_row, rows, np.minimum(fakes, rows))
 
 
 def counterfeits_in(told: Counterfeits) -> dict[int, int]:
@@ -145,7 +145,7 @@ def counterfeits_in(told: Counterfeits) -> dict[int, int]:
     }
 
 
-def described(release: Release, groups: Groups, at: int) -> str:
+def described(release: Release, groups: PublishedGroups, at: int) -> str:
     """Name a group by its number where it has one, else by its published cells."""
     number = int(groups.numbers[at])
     if release.groups is not None:
@@ -154,23 +154,27 @@ def described(release: Release, groups: Groups, at: int) -> str:
     return ", ".join(f"{name}={excerpt(text)}" for name, text in texts.items())
 
 
-def counts_of(release: Release, groups: Groups, snapshot: Snapshot, *, values: bool, foreign: bool) -> Counts:
+def counts_of(
+    release: Release, groups: PublishedGroups, snapshot: Snapshot, *, values: bool, foreign: bool
+) -> GroupCounts:
     """Count the groups of a release; ``values``: the sensitive ones, too.
 
     ``foreign``: some rows may have values that the snapshot does not have.
     """
     if not values:
-        return Counts(groups.rows)
+        return GroupCounts(groups.rows)
     number, published = release.group_values()
     place = groups.of_row if release.batch is None else np.searchsorted(groups.numbers, number).astype(np.int32)
     tallies = {}
     for name in snapshot.schema.sensitive:
         code, scale = coded(published[name], snapshot.frame[name], snapshot.schema[name], foreign=foreign)
         tallies[name] = Tally.of(place, code, len(groups.numbers), scale)
-    return Counts(groups.rows, tallies)
+    return GroupCounts(groups.rows, tallies)
 
 
-def coded(published: pl.Series, raw: pl.Series, column: Column, *, foreign: bool = False) -> tuple[Codes, Scale]:
+def coded(
+    published: pl.Series, raw: pl.Series, column: Column, *, foreign: bool = False
+) -> tuple[Codes, ValueRelations]:
     """Number published values so that the numbers say how the values relate; a missing value comes last.
 
     A value that the snapshot does not have is refused, unless some rows may be ``foreign``; declared orders and
@@ -195,7 +199,7 @@ def coded(published: pl.Series, raw: pl.Series, column: Column, *, foreign: bool
             levels = column.taxonomy.levels[1:]
             beside = np.full((len(levels), 1), len(column.taxonomy.labels), np.int32)
             nodes = np.hstack([levels, beside])
-        return codes.to_numpy().astype(np.int32), Scale(len(declared) + 1, column.order is not None, nodes)
+        return codes.to_numpy().astype(np.int32), ValueRelations(len(declared) + 1, column.order is not None, nodes)
     natural = published.dtype.is_numeric() or published.dtype.is_temporal()
     if natural and column.bins is not None:
         return _binned(published, raw, column.bins)
@@ -203,10 +207,10 @@ def coded(published: pl.Series, raw: pl.Series, column: Column, *, foreign: bool
     place = pl.DataFrame({"value": known}).with_row_index("code").cast({"code": pl.Int32})
     rows = (published if natural else canonical_text(published)).alias("value").to_frame()
     codes = rows.join(place, on="value", how="left", maintain_order="left")["code"].fill_null(len(known))
-    return codes.to_numpy().astype(np.int32), Scale(len(known) + 1, natural)
+    return codes.to_numpy().astype(np.int32), ValueRelations(len(known) + 1, natural)
 
 
-def _binned(published: pl.Series, raw: pl.Series, bins: int) -> tuple[Codes, Scale]:
+def _binned(published: pl.Series, raw: pl.Series, bins: int) -> tuple[Codes, ValueRelations]:
     """Number values by bins of about equally many records of the snapshot; equal values share a bin.
 
     With b records below a value, of n that have one, its bin is the whole part of b * bins / n.
@@ -216,12 +220,12 @@ def _binned(published: pl.Series, raw: pl.Series, bins: int) -> tuple[Codes, Sca
     own = (np.cumsum(many) - many) * bins // max(int(many.sum()), 1)
     used, place = np.unique(own, return_inverse=True)
     if not len(known):
-        return np.zeros(len(published), np.int32), Scale(1, ordered=True)
+        return np.zeros(len(published), np.int32), ValueRelations(1, ordered=True)
     # A value that the snapshot does not have is in the bin of the next larger one.
     at = known.search_sorted(published.fill_null(known[0])).to_numpy()
     codes = place[np.minimum(at, len(known) - 1)]
     codes = np.where(published.is_null().to_numpy(), len(used), codes)
-    return codes.astype(np.int32), Scale(len(used) + 1, ordered=True)
+    return codes.astype(np.int32), ValueRelations(len(used) + 1, ordered=True)
 
 
 def unknown_values(name: str) -> VerificationError:

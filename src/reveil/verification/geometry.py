@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from reveil.releases.release import Release
     from reveil.verification.arrays import AnyInts, Bools, Codes
-    from reveil.verification.cells import Line
+    from reveil.verification.cells import QuasiColumn
 
 _LEAF = 16  # points that are looked at one by one
 _BOXES = 1 << 13  # boxes that go down at a time
@@ -89,7 +89,7 @@ def points_in_boxes(points: Codes, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
     return Halves(points).inside(lo, hi)
 
 
-def innermost(release: Release, lines: Sequence[Line]) -> Codes | None:
+def innermost(release: Release, lines: Sequence[QuasiColumn]) -> Codes | None:
     """Return, where boxes are nested, the level of the innermost box that holds each record; -1 where none does.
 
     Boxes that overlap without one being inside the other, or whose levels do not grow inwards, are refused.
@@ -111,7 +111,7 @@ def innermost(release: Release, lines: Sequence[Line]) -> Codes | None:
     return level[_places(lines, distinct)]
 
 
-def _places(lines: Sequence[Line], distinct: Codes) -> Ints:
+def _places(lines: Sequence[QuasiColumn], distinct: Codes) -> Ints:
     """Return the place of each record among the distinct points, which are in order."""
     both = np.vstack([distinct, np.stack([line.codes for line in lines], axis=1)])
     _, inverse = np.unique(both, axis=0, return_inverse=True)
@@ -123,7 +123,7 @@ def _check_nesting(release: Release, index: Mapping[str, Codes]) -> None:
     levels = release.levels
     if levels is None or not len(levels):
         return
-    axes = {name: _Axis(release.cells[name].distinct, release.cells[name].form) for name in index}
+    axes = {name: _CellEnds(release.cells[name].distinct, release.cells[name].form) for name in index}
     lo = np.stack([axes[name].lo[index[name]] for name in index], axis=1)
     hi = np.stack([axes[name].hi[index[name]] for name in index], axis=1)
     # A box as a point of twice the columns: those meet it that begin before its end and end behind its beginning.
@@ -143,7 +143,7 @@ def _check_nesting(release: Release, index: Mapping[str, Codes]) -> None:
         raise VerificationError("a published box inside another has no higher level", hint=_HINT)
 
 
-class _Axis:
+class _CellEnds:
     """The distinct cells of a column: where they begin and end among all published ends, and what two have in common.
 
     A missing value is one more place behind all others.

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import AnyInts, Bools, Codes
-    from reveil.verification.cells import Line
-    from reveil.verification.counting import Groups
+    from reveil.verification.cells import QuasiColumn
+    from reveil.verification.counting import PublishedGroups
 
 
-def check_placement(release: Release, records: int, placement: AnyInts, groups: Groups) -> None:
+def check_placement(release: Release, records: int, placement: AnyInts, groups: PublishedGroups) -> None:
     """Check that the placement is of this table, each record in it once, and that the other rows are counterfeits."""
     if len(placement) != len(release.classes):
         raise VerificationError("the placement has another number of rows than the table")
@@ -36,9 +36,9 @@ def check_placement(release: Release, records: int, placement: AnyInts, groups: 
 def check_rows(
     release: Release,
     snapshot: Snapshot,
-    lines: Sequence[Line],
+    lines: Sequence[QuasiColumn],
     placement: AnyInts,
-    groups: Groups,
+    groups: PublishedGroups,
     deepest: Codes | None = None,
     excused: Bools | None = None,
 ) -> None:
@@ -87,7 +87,7 @@ def _row(good: Bools, real: AnyInts | None) -> int:
 
 
 def _check_batch(
-    batch: pl.DataFrame, snapshot: Snapshot, groups: Groups, records: AnyInts, real: AnyInts | None
+    batch: pl.DataFrame, snapshot: Snapshot, groups: PublishedGroups, records: AnyInts, real: AnyInts | None
 ) -> None:
     """Check that the second table holds the values of each group's records, and beside them its counterfeits'."""
     place = groups.of_row if real is None else groups.of_row[real]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import Codes, Ints
-    from reveil.verification.cells import Line
-    from reveil.verification.counting import Groups
+    from reveil.verification.cells import QuasiColumn
+    from reveil.verification.counting import PublishedGroups
 
 NOT_THE_RECORDS = "the published rows cannot be the records of this snapshot"
 ANOTHER_SNAPSHOT = "Some row has no record inside its box with its values. Is this the snapshot that was published?"
@@ -35,7 +35,7 @@ class _Places:
     fits: pl.DataFrame = field(repr=False)  # point, box
 
 
-def check_beyond(release: Release, lines: Sequence[Line]) -> None:
+def check_beyond(release: Release, lines: Sequence[QuasiColumn]) -> None:
     """Check that values which nobody has stand in boxes of dirty records only: one in each at least."""
     told = [line.beyond[release.cells[line.name].index] for line in lines if line.beyond is not None]
     if told and int(np.logical_or.reduce(told).sum()) > release.manifest.dirty:
@@ -47,8 +47,8 @@ def check_beyond(release: Release, lines: Sequence[Line]) -> None:
 def check_assignment(
     release: Release,
     snapshot: Snapshot,
-    lines: Sequence[Line],
-    groups: Groups,
+    lines: Sequence[QuasiColumn],
+    groups: PublishedGroups,
     *,
     loose: int = 0,
     deepest: Codes | None = None,
@@ -74,7 +74,7 @@ def check_assignment(
 
 
 def check_two_tables(
-    release: Release, batch: pl.DataFrame, snapshot: Snapshot, lines: Sequence[Line], groups: Groups
+    release: Release, batch: pl.DataFrame, snapshot: Snapshot, lines: Sequence[QuasiColumn], groups: PublishedGroups
 ) -> None:
     """Check a two-table release without placements: records must be able to fill either table.
 
@@ -130,7 +130,7 @@ def _enough(first: pl.DataFrame, places: _Places, plain: Ints) -> bool:
 
 
 def _candidates(
-    release: Release, lines: Sequence[Line], values: Ints, slots: pl.DataFrame, deepest: Codes | None
+    release: Release, lines: Sequence[QuasiColumn], values: Ints, slots: pl.DataFrame, deepest: Codes | None
 ) -> tuple[pl.DataFrame, Ints]:
     """Return which kind of records fits which slot, and how many records each kind has.
 
@@ -165,7 +165,7 @@ def _candidates(
     return found.join(both, on="place").select("kind", "slot"), kinds["records"].to_numpy().astype(np.int64)
 
 
-def _places(release: Release, lines: Sequence[Line]) -> _Places:
+def _places(release: Release, lines: Sequence[QuasiColumn]) -> _Places:
     """Number the different points of the records, and find all boxes around each."""
     frame = pl.DataFrame({line.name: line.codes for line in lines})
     number = frame.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1

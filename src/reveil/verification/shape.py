@@ -18,7 +18,7 @@ from reveil.verification.counting import counterfeits_in
 if TYPE_CHECKING:
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
-    from reveil.verification.counting import Groups
+    from reveil.verification.counting import PublishedGroups
 
 
 def check_shape(release: Release, snapshot: Snapshot, *, dirty: int = 0) -> None:
@@ -53,7 +53,7 @@ def check_shape(release: Release, snapshot: Snapshot, *, dirty: int = 0) -> None
         )
 
 
-def check_counterfeits(release: Release, groups: Groups) -> None:
+def check_counterfeits(release: Release, groups: PublishedGroups) -> None:
     """Check that the manifest counts the counterfeits of each group that has any, and that none has nothing else."""
     told = release.manifest.counterfeits
     if told.total and release.groups is None:
@@ -72,7 +72,7 @@ def check_counterfeits(release: Release, groups: Groups) -> None:
         raise VerificationError("a group has no record, only counterfeits")
 
 
-def check_description(release: Release, snapshot: Snapshot, groups: Groups) -> None:
+def check_description(release: Release, snapshot: Snapshot, groups: PublishedGroups) -> None:
     """Check what the manifest says of groups and columns."""
     if len(groups.numbers) != release.manifest.groups:
         raise VerificationError("the manifest counts other groups than the table has")
@@ -90,7 +90,7 @@ def check_description(release: Release, snapshot: Snapshot, groups: Groups) -> N
             raise VerificationError(f"the manifest gives column {name!r} another type", column=name)
 
 
-def check_boxes(release: Release, groups: Groups) -> None:
+def check_boxes(release: Release, groups: PublishedGroups) -> None:
     """Check that the rows of a group have one box: beside the values, different ones would say who has which."""
     if release.batch is not None:
         told = release.batch.group_by(GROUP).agg(pl.col(COUNT).sum()).sort(GROUP)

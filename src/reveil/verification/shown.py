@@ -11,7 +11,7 @@ import numpy as np
 from reveil.core.errors import VerificationError
 from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import Bools, Codes, Ints, distinct_rows, marks_of
-from reveil.verification.counting import Groups, groups_of
+from reveil.verification.counting import PublishedGroups, groups_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +44,7 @@ class Shown:
     schema: Schema | None = field(default=None, repr=False)  # how values relate; the snapshot's, where there is one
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> PublishedGroups:
         """The groups of the release."""
         return groups_of(self.release)
 

@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil.analysis.measures.columns import PublishedColumn
+from reveil.analysis.measures.columns import MeasuredColumn
 from reveil.analysis.measures.divergence import box_weights
 from reveil.core.kernels import windows
 from reveil.models.encoding import Attribute, Kind
@@ -57,8 +57,8 @@ def test_weights_of_boxes(points, boxes, seed):
     texts = Attribute("w", Kind.SET, at[:, 1], pl.Series("w", words))
     index, rows = np.arange(boxes, dtype=np.int32), np.ones(boxes, np.int64)
     columns = [
-        PublishedColumn(numbers, Cells(Form.INTERVAL, intervals.to_struct("n"), index), rows),
-        PublishedColumn(texts, Cells(Form.SET, lists, index), rows),
+        MeasuredColumn(numbers, Cells(Form.INTERVAL, intervals.to_struct("n"), index), rows),
+        MeasuredColumn(texts, Cells(Form.SET, lists, index), rows),
     ]
     admitted = [
         ({*(() if alone[b] else range(lo[b], hi[b] + 1)), *((size,) if null[b] else ())}, set(member_codes[b]))

@@ -70,7 +70,7 @@ def test_chain_and_admit(case):
     offsets, flat = listed(candidates)
     alive = np.ones(len(flat), bool)
     moved = chains.admit(
-        chains.Candidates(offsets, flat, bits(groups), np.array(loose), alive), own, chains.Marks(dirty, broken)
+        chains.LiveCandidates(offsets, flat, bits(groups), np.array(loose), alive), own, chains.Marks(dirty, broken)
     )
     fewer, narrower = plain_chains.admit(candidates, groups, loose, masks)
     assert sets_of(own) == narrower
@@ -92,7 +92,7 @@ def test_agree(case, everywhere):
     chains.agree(
         own,
         order,
-        chains.Candidates(offsets, flat, bits(groups), np.array(loose), alive),
+        chains.LiveCandidates(offsets, flat, bits(groups), np.array(loose), alive),
         np.array(before),
         np.array(kept),
         everywhere,
@@ -116,7 +116,7 @@ def test_settle(groups, persons):
     settled = np.zeros(len(persons), bool)
     signature = np.array([groups.index(own) for own in groups], np.int32)
     chains.settle(
-        chains.Placed(offsets, flat, 0, np.arange(len(persons), dtype=np.int32), 1),
+        chains.ReleaseCandidates(offsets, flat, 0, np.arange(len(persons), dtype=np.int32), 1),
         np.array(told, np.int32),
         chains.GroupSets(bits(groups), np.array([len(own) for own in groups]), signature),
         chains.Settled(many, least, group, settled),

@@ -83,10 +83,10 @@ def test_divide(cells, capacity):
 def test_paths(cells, least):
     _order, keys = sort_keys(interleaved(cells, BITS))
     n = len(keys)
-    room = bang_build.Parts(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32))
+    room = bang_build.BlockParts(np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int32))
     offsets = np.empty(2, np.int64)
     own = np.arange(n, dtype=np.int32)
-    bang_build.paths(keys, bang_build.Blocks(own, np.zeros(1, np.int64), np.array([n])), least, offsets, room)
+    bang_build.paths(keys, bang_build.BlockRanges(own, np.zeros(1, np.int64), np.array([n])), least, offsets, room)
     first, last, level = (part[: offsets[1]].tolist() for part in room)
     ordered = sorted(texts(cells))
     assert [ordered[f][:deep] for f, deep in zip(first, level, strict=True)] == plain_build.candidates(ordered, least)

@@ -28,7 +28,7 @@ def test_surveys_and_cuts_of_fragments(cells):
     scales = np.array([5.0, 2.0, 1.0])
     one, end = np.zeros(1, np.int64), np.array([len(cells)], np.int64)
     now, cut, after = np.empty((1, 3), np.int64), np.empty((1, 3), np.int32), np.zeros((1, 3, 3), np.int64)
-    table = fragments.Table(rows, weights, np.arange(len(cells)))
+    table = fragments.CountedRows(rows, weights, np.arange(len(cells)))
     fragments.survey(table, one, end, fragments.Axes(nodes, heights, scales), fragments.Survey(now, cut, after))
     levels = [[], TREE.tolist(), [list(range(5))]]
     listed, counted = [c[:3] for c in cells], weights.tolist()
@@ -39,7 +39,7 @@ def test_surveys_and_cuts_of_fragments(cells):
         assert where < 0 or after[0, j].tolist() == spread
         if where >= 0:
             index, middle = np.arange(len(cells)), np.empty(1, np.int64)
-            moved = fragments.Table(rows.copy(), weights.copy(), index)
+            moved = fragments.CountedRows(rows.copy(), weights.copy(), index)
             fragments.divide(moved, one, end, np.array([j]), cut[0, [j]], middle)
             assert index.tolist() == plain_fragments.divide(listed, j, where)
             assert middle[0] == sum(row[j] <= where for row in listed)

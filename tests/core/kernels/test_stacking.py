@@ -38,7 +38,7 @@ def test_the_deal_is_that_of_the_plain_twin_and_gives_every_group_its_share(pile
     n, counts = len(rows), np.bincount(values)
     positions = [np.arange(size) / max(size - 1, 1) for size in domains]
     boundary = [np.array(own or [0] * size, np.int32) for size, own in zip(domains, depths, strict=True)]
-    about = stacking.Attributes(
+    about = stacking.CodeLayout(
         np.concatenate(positions),
         np.concatenate(boundary),
         np.concatenate([_next_lower(own) for own in boundary]),
@@ -49,8 +49,8 @@ def test_the_deal_is_that_of_the_plain_twin_and_gives_every_group_its_share(pile
     columns, index, first = rows.T.astype(np.int32).copy(), np.arange(n, dtype=np.int32), np.zeros(n, np.bool_)
     least, below = counts // groups, np.cumsum(counts) // groups
     dealt = values.astype(np.int32)
-    records = stacking.Records(columns, dealt, index, first)
-    stacking.deal(records, 0, n, groups, stacking.Shares(least, below), about, False)
+    records = stacking.StackedRecords(columns, dealt, index, first)
+    stacking.deal(records, 0, n, groups, stacking.Quotas(least, below), about, False)
     assert (rows[index] == columns.T).all()
     assert (dealt == values[index]).all()
 

@@ -71,7 +71,7 @@ def test_partition_permutes_whole_records(codes, pivot, way):
     values = np.array([[200 + i] for i in range(len(codes))], np.int32)
     index = np.arange(len(codes), dtype=np.int32)
     split, side_of = way
-    records = cuts.Records(rows, values, index)
+    records = cuts.CodedRecords(rows, values, index)
     split(records, np.array([0]), np.array([len(codes)]), np.array([0]), np.array([pivot], np.int32))
     side = side_of(rows[:, 0], pivot)
     assert (np.diff(side) >= 0).all()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.grouping.fragments import Scale, fragment
+from reveil.grouping.fragments import StepDistances, fragment
 from reveil.models.statistics import Histogram, Reference
 from reveil.models.t_closeness import earth_movers_distance
 from reveil.testing import hospital, tables
@@ -20,7 +20,7 @@ LEVELS = np.array([[0] * 5, [1, 1, 2, 2, 3], [4, 5, 6, 7, 8]], np.int32)
 
 
 def fragmented(rows, *limits):
-    scales = [Scale.of(Reference(np.bincount(own), ordered=True)) for own in rows.T]
+    scales = [StepDistances.of(Reference(np.bincount(own), ordered=True)) for own in rows.T]
     places = np.stack([scale.places[own] for scale, own in zip(scales, rows.T, strict=True)], axis=1)
     return fragment(places, scales, [Fraction(t) for t in limits])
 
@@ -62,7 +62,7 @@ def test_vector_figure_4_8():
 
 
 def test_values_that_are_equally_far_are_cut_evenly():
-    scale = Scale.of(Reference(np.ones(64, np.int64), ordered=False), "equal")
+    scale = StepDistances.of(Reference(np.ones(64, np.int64), ordered=False), "equal")
     found = fragment(scale.places[:, None], [scale], [Fraction(3, 4)])
     # Each cut lowers the bound by one record in 64, wherever it is: cutting off one value at a time would be no worse
     # for the bound, but would leave one fragment of almost everything, and take a time that grows with its square.
@@ -81,7 +81,7 @@ def test_theorem_equal_shares_are_within_the_bounds(values, limits, seed):
     rows = np.array(values * 2)  # everybody twice, so that half of each fragment can be taken
     tables = [Reference(np.bincount(own, minlength=5), ordered=True, levels=LEVELS) for own in rows.T]
     kinds = list(zip(tables, ("ordered", "taxonomy", "equal"), strict=True))
-    scales = [Scale.of(*kind) for kind in kinds]
+    scales = [StepDistances.of(*kind) for kind in kinds]
     places = np.stack([scale.places[own] for scale, own in zip(scales, rows.T, strict=True)], axis=1)
     found = fragment(places, scales, [Fraction(t) for t in limits])
     assert all(bound <= Fraction(t) for bound, t in zip(found.bounds, limits, strict=True))

@@ -15,6 +15,7 @@ from reveil.guarantees.static.automatic_k import grid, information_loss
 from reveil.models.encoding import encode
 from reveil.models.statistics import Histogram, Partition, Reference
 from reveil.models.t_closeness import earth_movers_distance
+from reveil.releases.manifest import manifest_bytes
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file, verify_file
 from reveil.tables.snapshot import read_snapshot

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.models.encoding import encode_quasi
 from reveil.releases.admitted import admitted_codes
-from reveil.releases.foreign.cells import Reading
+from reveil.releases.foreign.cells import CellReader
 from reveil.releases.table import Cells
 from reveil.tables.hierarchy import Taxonomy
 from reveil.tables.notation import Form
@@ -261,7 +261,7 @@ def test_ranges_admit_what_lies_in_them(values, lo, width, lo_open, hi_open):
 def test_labels_that_nobody_explains_are_anything_and_said_so():
     own = attribute(["Germany", "Mexico", "Peru"], dtype=pl.String)
     everything = {"Germany", "Mexico", "Peru", MISSING}
-    read = Reading(own)
+    read = CellReader(own)
     for label in ("North America", "{North America}", "{Asia, Africa}", "['North America']", "Asia | null"):
         assert admits(label, own) == everything
         assert read.meaning(label).unread

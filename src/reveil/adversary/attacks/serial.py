@@ -52,7 +52,7 @@ class Serial(Attack):
             # Who is in a group, as a number: the same persons have the same.
             band = np.zeros(view.n_groups, np.int64)
             np.add.at(band, own, marks[view.present[known]])
-            told.append(_Told(view.values, shares_of(view).each, group, there, band))
+            told.append(_ReleaseBeliefs(view.values, shares_of(view).each, group, there, band))
         parts = []
         harmless, permanent = evidence.declared("harmless"), evidence.declared("permanent")
         for start in range(0, size, AT_ONCE):
@@ -73,7 +73,7 @@ class Serial(Attack):
 
 
 @dataclass(frozen=True)
-class _Told:
+class _ReleaseBeliefs:
     """What one release tells: the shares of values in groups, everybody's group, and how surely they are in it."""
 
     values: Ragged[np.int32]
@@ -84,7 +84,7 @@ class _Told:
 
 
 def _survival(
-    told: list[_Told], persons: IntArray, domain: int, harmless: CodeArray, permanent: CodeArray
+    told: list[_ReleaseBeliefs], persons: IntArray, domain: int, harmless: CodeArray, permanent: CodeArray
 ) -> tuple[IntArray, FloatArray]:
     """Return the pairs of person and value that were ever linked, and the logarithm of the chance they never were."""
     keys, terms, bands = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]

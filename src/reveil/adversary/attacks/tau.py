@@ -10,7 +10,7 @@ import numpy as np
 from reveil.adversary.appearances import Slots, slots_of
 from reveil.adversary.attacks.base import BITS, Attack, Findings
 from reveil.adversary.chains import Possible, agreeing, narrowed
-from reveil.adversary.counting import HOW, Beliefs, believed
+from reveil.adversary.counting import HOW, CountedBeliefs, believed
 from reveil.adversary.separate_signatures import settle
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ def _kept_apart(evidence: Evidence, slots: Slots) -> Findings | None:
     return Findings(slots.person[told], belief, value, settled, _bits(evidence, release), summary, lower, release)
 
 
-def findings(evidence: Evidence, slots: Slots, possible: Possible, found: Beliefs, summary: dict[str, Any]) -> Findings:
+def findings(
+    evidence: Evidence, slots: Slots, possible: Possible, found: CountedBeliefs, summary: dict[str, Any]
+) -> Findings:
     """Return what was found about each person in each release, and how it was found."""
     told = np.flatnonzero((found.how > 0) & ~found.impossible)
     bits = _bits(evidence, slots.release)
@@ -105,7 +107,7 @@ def findings(evidence: Evidence, slots: Slots, possible: Possible, found: Belief
     )
 
 
-def _alone(possible: Possible, found: Beliefs) -> BoolArray:
+def _alone(possible: Possible, found: CountedBeliefs) -> BoolArray:
     """Return the slots of which the release tells by itself what was found; the rest comes from the whole life."""
     alone: BoolArray = (possible.masks == possible.first).all(axis=1)
     return alone & ~np.isin(found.how, [HOW.index("counted"), HOW.index("drawn")])

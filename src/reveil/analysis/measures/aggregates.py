@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reveil.analysis.measures.base import Subject
-from reveil.analysis.measures.columns import PublishedColumn
+from reveil.analysis.measures.columns import MeasuredColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] 
     if quasi is not None:
         foreign = subject.fakes + subject.dirty > 0
         columns = tuple(
-            PublishedColumn(own, release.cells[own.name], subject.class_rows, foreign=foreign)
+            MeasuredColumn(own, release.cells[own.name], subject.class_rows, foreign=foreign)
             for own in quasi
             if own.name in release.cells
         )

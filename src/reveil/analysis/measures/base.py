@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from reveil.analysis.measures.columns import PublishedColumn
+from reveil.analysis.measures.columns import MeasuredColumn
 from reveil.core.errors import DataError, shown
 from reveil.models.encoding import FloatArray, encode_quasi
-from reveil.releases.groups import Groups, groups_of
+from reveil.releases.groups import ReleaseGroups, groups_of
 from reveil.releases.nesting import Nesting, nesting_of
 
 if TYPE_CHECKING:
@@ -150,13 +150,13 @@ class Subject:
         return self.rows - self.fakes + self.left_out
 
     @cached_property
-    def columns(self) -> tuple[PublishedColumn, ...]:
+    def columns(self) -> tuple[MeasuredColumn, ...]:
         """The generalised columns, in the order of the schema."""
         frame, cells = self.snapshot.frame, self.release.cells
         # A fake or a dirty record may bring values that the snapshot does not have; nobody else may.
         foreign = self.fakes + self.dirty > 0
         return tuple(
-            PublishedColumn(encode_quasi(frame[name], self.schema[name]), cells[name], self.class_rows, foreign=foreign)
+            MeasuredColumn(encode_quasi(frame[name], self.schema[name]), cells[name], self.class_rows, foreign=foreign)
             for name in self.schema.quasi
             if name in cells
         )
@@ -177,7 +177,7 @@ class Subject:
         return np.bincount(self.release.classes, minlength=self.n_classes).astype(np.int64)
 
     @cached_property
-    def _groups(self) -> Groups:
+    def _groups(self) -> ReleaseGroups:
         """The groups as published: what the release calls ``group``, where it does, else its classes."""
         return groups_of(self.release)
 

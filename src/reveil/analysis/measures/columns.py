@@ -26,7 +26,7 @@ FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}  # the others 
 
 
 @dataclass(frozen=True)
-class PublishedColumn:
+class MeasuredColumn:
     """A quasi attribute of the snapshot beside its published cells.
 
     ``foreign``: cells may hold values that the snapshot does not have; such values admit no code.

@@ -71,7 +71,7 @@ def comparability(one: Release, other: Release, schema: Schema, *, points: int =
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _ColumnOfBoth:
     """One column of both releases: its distinct cells, those of the classes of one and of the other, and their codes.
 
     ``sizes`` is how many codes each distinct cell admits, null being one; ``starts`` is where its members begin.
@@ -116,7 +116,7 @@ class _Axis:
         return found
 
 
-def _axis(column: Column, one: Cells, other: Cells) -> _Axis | None:
+def _axis(column: Column, one: Cells, other: Cells) -> _ColumnOfBoth | None:
     """Put the cells of both releases side by side; None where they do not fit together."""
     if one.form is not other.form:
         return None
@@ -139,7 +139,7 @@ def _axis(column: Column, one: Cells, other: Cells) -> _Axis | None:
         return None
     starts = offsets_of(values)[:-1]
     own = number[one.index], number[len(one.distinct) + other.index.astype(np.int64)]
-    return _Axis(own[0].astype(np.int32), own[1].astype(np.int32), admitted, values, starts)
+    return _ColumnOfBoth(own[0].astype(np.int32), own[1].astype(np.int32), admitted, values, starts)
 
 
 def _attribute(column: Column, form: Form, cells: pl.Series) -> Attribute | None:
@@ -158,7 +158,7 @@ def _attribute(column: Column, form: Form, cells: pl.Series) -> Attribute | None
     return None
 
 
-def _boxes(axes: Sequence[_Axis], split: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _boxes(axes: Sequence[_ColumnOfBoth], split: int) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Return a class of each distinct box and in how many releases it is; of all classes ``split`` are the first's."""
     number, first = classes_of([axis.cells for axis in axes], len(axes[0].cells))
     copies = np.zeros(len(first))

@@ -16,7 +16,7 @@ from reveil.releases.nesting import wide_type
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reveil.analysis.measures.columns import PublishedColumn
+    from reveil.analysis.measures.columns import MeasuredColumn
     from reveil.models.encoding import FloatArray
     from reveil.releases.nesting import Nesting
     from reveil.tables.expressions.regions import Numbers
@@ -60,7 +60,7 @@ class Divergence(Measure):
         return {"kl": max(kl, 0.0) if np.isfinite(kl) else None}
 
 
-def block_weights(nesting: Nesting, columns: Sequence[PublishedColumn], weights: FloatArray) -> FloatArray:
+def block_weights(nesting: Nesting, columns: Sequence[MeasuredColumn], weights: FloatArray) -> FloatArray:
     """Turn the weight on each point of a box into one on each point of its block, as weights of nested boxes.
 
     The weights of all the boxes around a point add up to that of the innermost: each has its own less its parent's.
@@ -79,7 +79,7 @@ def block_weights(nesting: Nesting, columns: Sequence[PublishedColumn], weights:
     return np.asarray(own - around, np.float64)
 
 
-def distinct_points(columns: Sequence[PublishedColumn]) -> tuple[CodeArray, IntArray]:
+def distinct_points(columns: Sequence[MeasuredColumn]) -> tuple[CodeArray, IntArray]:
     """Return the distinct raw points, near ones near each other, and how many records each has."""
     key = np.zeros(len(columns[0].attribute.codes), np.int64)
     room = 1
@@ -100,7 +100,7 @@ def distinct_points(columns: Sequence[PublishedColumn]) -> tuple[CodeArray, IntA
     return points, np.diff(starts, append=len(key))
 
 
-def box_weights(columns: Sequence[PublishedColumn], points: CodeArray, weights: FloatArray) -> FloatArray:
+def box_weights(columns: Sequence[MeasuredColumn], points: CodeArray, weights: FloatArray) -> FloatArray:
     """Return for each point the sum of the weights of the classes whose box holds it."""
     # The tree knows boxes from end to end: over gaps in sets, and up to the null code where null is admitted.
     low, high = (np.stack(ends) for ends in zip(*map(_hull, columns), strict=True))
@@ -127,7 +127,7 @@ def box_weights(columns: Sequence[PublishedColumn], points: CodeArray, weights: 
     return out
 
 
-def _hull(column: PublishedColumn) -> tuple[IntArray, IntArray]:
+def _hull(column: MeasuredColumn) -> tuple[IntArray, IntArray]:
     """Return the ends of each class's cell, the null code being the highest."""
     admitted = column.admitted
     low = np.where(admitted.null & (admitted.lo > admitted.hi), column.attribute.null_code, admitted.lo)
@@ -135,7 +135,7 @@ def _hull(column: PublishedColumn) -> tuple[IntArray, IntArray]:
     return low[column.index].astype(np.int64), high[column.index].astype(np.int64)
 
 
-def _closer_look(columns: Sequence[PublishedColumn], chosen: IntArray) -> densities.CloserLook:
+def _closer_look(columns: Sequence[MeasuredColumn], chosen: IntArray) -> densities.CloserLook:
     """Return what is not told by the hull: of attributes with sets or nulls, for the chosen classes."""
     loose = [a for a, c in enumerate(columns) if c.admitted.members is not None or c.admitted.null.any()]
     hi = np.zeros((len(loose), len(chosen)), np.int32)

@@ -17,7 +17,7 @@ from reveil.tables.expressions.blocks import THIN
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from reveil.analysis.measures.columns import PublishedColumn
+    from reveil.analysis.measures.columns import MeasuredColumn
     from reveil.releases.nesting import Nesting
 
 EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # of the histogram, the last interval being open
@@ -72,7 +72,7 @@ class QueryError(Measure):
         }
 
 
-def estimates(columns: Sequence[PublishedColumn], records: FloatArray, asked: Windows) -> FloatArray:
+def estimates(columns: Sequence[MeasuredColumn], records: FloatArray, asked: Windows) -> FloatArray:
     """Return what a reader would answer: per class the records times the share of the box inside the window."""
     index = [column.index.astype(np.intp) for column in columns]
 
@@ -93,7 +93,7 @@ def estimates(columns: Sequence[PublishedColumn], records: FloatArray, asked: Wi
         return np.array([answer for part in parts for answer in part], np.float64)
 
 
-def in_blocks(nesting: Nesting, columns: Sequence[PublishedColumn], records: FloatArray) -> FloatArray:
+def in_blocks(nesting: Nesting, columns: Sequence[MeasuredColumn], records: FloatArray) -> FloatArray:
     """Spread the records of each box over its block, as records of nested boxes, of which some are taken away.
 
     With d records in each unit of a block's volume, a box counts for its volume times its own d less its parent's:
@@ -121,7 +121,7 @@ def in_blocks(nesting: Nesting, columns: Sequence[PublishedColumn], records: Flo
     return np.asarray(found, np.float64)
 
 
-def cell_shares(column: PublishedColumn, first: Any, last: Any) -> FloatArray:
+def cell_shares(column: MeasuredColumn, first: Any, last: Any) -> FloatArray:
     """Return for each run of codes (rows) and distinct cell (columns) the share of the cell inside the run."""
     null = column.admitted.null
     if column.attribute.kind is Kind.INTERVAL:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from reveil.analysis.measures.base import Subject
-from reveil.analysis.measures.columns import PublishedColumn
+from reveil.analysis.measures.columns import MeasuredColumn
 from reveil.analysis.measures.query_error import estimates, in_blocks
 from reveil.analysis.workload import SELECTIVITY, Windows, true_counts, windows
 from reveil.core.arrays import offsets_of
@@ -90,7 +90,7 @@ def _together(snapshots: Sequence[Snapshot], names: Sequence[str]) -> list[Attri
 def _answers(release: Release, snapshot: Snapshot, attributes: Sequence[Attribute], asked: Windows) -> FloatArray:
     """Return what a release answers."""
     subject = Subject(snapshot, release)
-    columns = [PublishedColumn(each, release.cells[each.name], subject.class_rows, foreign=True) for each in attributes]
+    columns = [MeasuredColumn(each, release.cells[each.name], subject.class_rows, foreign=True) for each in attributes]
     records = subject.class_real
     if subject.nesting is not None:
         records = in_blocks(subject.nesting, columns, records)

@@ -11,7 +11,7 @@ from reveil.analysis.measures.base import Meaning, Measure, Subject
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.analysis.measures.columns import PublishedColumn
+    from reveil.analysis.measures.columns import MeasuredColumn
 
 
 class VolumeEntropy(Measure):
@@ -34,7 +34,7 @@ class VolumeEntropy(Measure):
         return {"vem": sum(attribute_vem(subject, column) for column in subject.columns)}
 
 
-def attribute_vem(subject: Subject, column: PublishedColumn) -> float:
+def attribute_vem(subject: Subject, column: MeasuredColumn) -> float:
     """Return the VEM of one attribute."""
     bits = np.log2(max(column.spanned, 1)) - np.log2(np.maximum(column.admits, 1))
     return float(column.per_cell(subject.class_real) @ bits) / subject.weight

@@ -11,7 +11,7 @@ from reveil.core.kernels import kernel
 from reveil.core.kernels.bang import common
 
 
-class Blocks(NamedTuple):
+class BlockRanges(NamedTuple):
     """Block b has the records ``own[starts[b]:ends[b]]``, in key order. Kernels change all three."""
 
     own: npt.NDArray[np.int32]  # (records)
@@ -27,7 +27,7 @@ class Splits(NamedTuple):
     level: npt.NDArray[np.int32]  # (blocks)
 
 
-class Parts(NamedTuple):
+class BlockParts(NamedTuple):
     """Parts of blocks, each a run of records, and the levels of their regions."""
 
     first: npt.NDArray[np.int64]  # (parts)

@@ -13,7 +13,7 @@ from reveil.core.kernels.bang_sort import insert, sort
 _SMALL = 24
 
 
-class Store(NamedTuple):
+class BlockStore(NamedTuple):
     """Block b has ``many[b]`` records from row ``start[b]`` of the store on, and room for ``room[b]``.
 
     Kernels change it; where the rows in use end is the ``tail``.
@@ -27,7 +27,7 @@ class Store(NamedTuple):
     block_of: npt.NDArray[np.int32]  # (ids): the block of each record, -1 for none
 
 
-class Divided(NamedTuple):
+class SplitRecords(NamedTuple):
     """Gathered records after splits: block ``numbers[j]`` has the records ``own[first[j]:last[j]]`` of them."""
 
     numbers: npt.NDArray[np.int32]  # (blocks)

@@ -43,14 +43,14 @@ class Sizes(NamedTuple):
     limit: int
 
 
-class Tally(NamedTuple):
+class ValueTally(NamedTuple):
     """What the members of a group have and need, by value; all zero between groups."""
 
     counts: npt.NDArray[np.int64]  # (values)
     needs: npt.NDArray[np.float64]  # (values)
 
 
-class Members(NamedTuple):
+class MemberLists(NamedTuple):
     """The items of each group as a linked list: first ``head[g]``, and ``behind[i]`` behind item i."""
 
     head: npt.NDArray[np.int64]  # (groups); -1: none
@@ -140,7 +140,7 @@ def grow(items, points, seeds, sizes, near):
     total = values.shape[0]
     labels = np.full(total, -1, np.int32)
     after, before = np.arange(total + 1), np.arange(total + 1)
-    tally = Tally(np.zeros(domain, np.int64), np.zeros(domain))
+    tally = ValueTally(np.zeros(domain, np.int64), np.zeros(domain))
     count = tally.counts
     # Items by value, along the curve; value -1 comes first.
     left = np.zeros(domain + 1, np.int64)
@@ -263,7 +263,7 @@ def place(items, points, labels, groups, todo, most, reach):
     groups have the label of the first of them; labels may then be unused.
     """
     total = items.values.shape[0]
-    members = Members(np.full(groups, -1, np.int64), np.full(total, -1, np.int64), np.zeros(groups, np.int64))
+    members = MemberLists(np.full(groups, -1, np.int64), np.full(total, -1, np.int64), np.zeros(groups, np.int64))
     head, behind, sizes = members
     tried = np.full(groups, -1, np.int64)
     for i in range(total - 1, -1, -1):
@@ -271,7 +271,7 @@ def place(items, points, labels, groups, todo, most, reach):
             behind[i] = head[labels[i]]
             head[labels[i]] = i
             sizes[labels[i]] += 1
-    tally = Tally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
+    tally = ValueTally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
     low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
     for item in todo:
         best, cost, found = -1, np.inf, 0
@@ -402,7 +402,7 @@ def split(items, points, labels, groups, most, least):
     total = labels.shape[0]
     order = np.argsort(labels, kind="mergesort")
     begin = np.searchsorted(labels[order], 0)
-    tally = Tally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
+    tally = ValueTally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
     stack = [(np.int64(0), np.int64(0))]
     stack.pop()
     while begin < total:
@@ -440,7 +440,7 @@ def split(items, points, labels, groups, most, least):
 def allowed(order, begins, ends, items, most):
     """Return which of some groups are allowed; group g has the items ``order[begins[g]:ends[g]]``."""
     good = np.empty(begins.shape[0], np.bool_)
-    tally = Tally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
+    tally = ValueTally(np.zeros(items.domain, np.int64), np.zeros(items.domain))
     for g in range(begins.shape[0]):
         good[g] = _fits(order[begins[g] : ends[g]], items, most, tally)
     return good

@@ -12,7 +12,7 @@ from reveil.core.kernels import kernel
 FEW = 8  # candidates that a slot may have to be compared with those of the same person's other slots
 
 
-class Candidates(NamedTuple):
+class LiveCandidates(NamedTuple):
     """Slot i may be in the groups ``groups[offsets[i]:offsets[i + 1]]``, as far as they are ``alive``.
 
     Slots that are ``loose`` may be in no group.
@@ -32,7 +32,7 @@ class Marks(NamedTuple):
     broken: npt.NDArray[np.bool_]  # (slots): nothing would be left
 
 
-class Placed(NamedTuple):
+class ReleaseCandidates(NamedTuple):
     """The slots of one release: who, and in which of its groups they may be."""
 
     offsets: npt.NDArray[np.int64]  # (slots + 1)

@@ -18,7 +18,7 @@ from reveil.core.kernels import kernel
 SPARSE = 8
 
 
-class Records(NamedTuple):
+class CodedRecords(NamedTuple):
     """The records, permuted in place."""
 
     rows: npt.NDArray[np.int32]  # (records, attributes): codes

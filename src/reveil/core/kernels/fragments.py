@@ -13,7 +13,7 @@ import numpy.typing as npt
 from reveil.core.kernels import kernel
 
 
-class Table(NamedTuple):
+class CountedRows(NamedTuple):
     """Rows of places, how many records each stands for, and where it stood at first; permuted in place."""
 
     rows: npt.NDArray[np.int32]  # (rows, axes)

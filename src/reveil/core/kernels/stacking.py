@@ -21,7 +21,7 @@ CLOSE = 4  # nodes of so few groups are cut for the narrowest boxes, larger ones
 TRIES = 8  # at most so many attributes are tried at a node, those with the largest spread
 
 
-class Records(NamedTuple):
+class StackedRecords(NamedTuple):
     """The records, permuted in place; ``first`` is marked where a group starts."""
 
     columns: npt.NDArray[np.int32]  # (attributes, records): codes
@@ -30,7 +30,7 @@ class Records(NamedTuple):
     first: npt.NDArray[np.bool_]  # (records)
 
 
-class Shares(NamedTuple):
+class Quotas(NamedTuple):
     """What each group may have: of value v ``least[v]`` or one more, of the values up to v ``below[v]`` or one more.
 
     For the last value ``below`` is the size of a group.
@@ -40,7 +40,7 @@ class Shares(NamedTuple):
     below: npt.NDArray[np.int64]  # (values)
 
 
-class Attributes(NamedTuple):
+class CodeLayout(NamedTuple):
     """The attributes side by side: the codes of attribute a begin at ``offset[a]``."""
 
     positions: npt.NDArray[np.float64]  # (codes of all attributes)

@@ -133,7 +133,7 @@ def divide(keys: KeyArray, own: CodeArray, starts: IntArray, ends: IntArray, cap
     first[:blocks], last[:blocks] = starts, ends
     origin, source, level = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
     own = own.copy()
-    given, splits = bang_build.Blocks(own, first, last), bang_build.Splits(origin, source, level)
+    given, splits = bang_build.BlockRanges(own, first, last), bang_build.Splits(origin, source, level)
     total = bang_build.divide(keys, given, blocks, 2 * capacity, capacity, splits)
     new = slice(blocks, total)
     return Divided(own, first[:total], last[:total], origin[new], source[new], level[new])
@@ -174,8 +174,8 @@ class _Judged:
         # On the way the records become fewer with each candidate, and between the least on this and on that side.
         room = int(np.clip(ends - starts - 2 * self.least + 1, 0, 64 * self.keys.shape[1]).sum())
         offsets = np.empty(len(blocks) + 1, np.int64)
-        parts = bang_build.Parts(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32))
-        bang_build.paths(self.keys, bang_build.Blocks(self.own, starts, ends), self.least, offsets, parts)
+        parts = bang_build.BlockParts(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32))
+        bang_build.paths(self.keys, bang_build.BlockRanges(self.own, starts, ends), self.least, offsets, parts)
         first, last, level = parts
         whole = self._histograms(starts, ends)
         chosen = np.full(len(blocks), -1, np.int64)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Change(NamedTuple):
+class BlockChange(NamedTuple):
     """Blocks that were split or dissolved together, by number.
 
     ``split``: block ``a[i]`` gave records to the new block ``b[i]``, in the order in which this happened. Else block
@@ -66,7 +66,7 @@ class BangFile:
         self._tail = 0
         self._block_of = np.full(0, -1, np.int32)
         self._regions: Regions | None = own
-        self._log: list[Change] = []
+        self._log: list[BlockChange] = []
 
     @classmethod
     def build(cls, keys: KeyArray, bits: tuple[int, ...], capacity: int, ids: IntArray | None = None) -> BangFile:
@@ -105,7 +105,7 @@ class BangFile:
         """How many records the block of each region has."""
         return self._count[self._numbers[: self._m]]
 
-    def take_log(self) -> list[Change]:
+    def take_log(self) -> list[BlockChange]:
         """Return what was split and dissolved since this was last asked, in order, and forget it."""
         log, self._log = self._log, []
         return log
@@ -187,9 +187,9 @@ class BangFile:
         return np.flatnonzero(flags).astype(np.int32)
 
     @property
-    def _blocks(self) -> bang_file.Store:
+    def _blocks(self) -> bang_file.BlockStore:
         """The blocks as the kernels take them."""
-        return bang_file.Store(self._store, self._held, self._start, self._count, self._room, self._block_of)
+        return bang_file.BlockStore(self._store, self._held, self._start, self._count, self._room, self._block_of)
 
     def _put(self, keys: KeyArray, ids: CodeArray, blocks: CodeArray) -> None:
         done = 0
@@ -232,10 +232,10 @@ class BangFile:
         wanted = int(np.maximum(sizes, 2 * self.capacity).sum())
         if self._tail + wanted > len(self._store):
             self._make_room(wanted)
-        written = bang_file.Divided(numbers, keys, ids, divided.own, divided.starts, divided.ends)
+        written = bang_file.SplitRecords(numbers, keys, ids, divided.own, divided.starts, divided.ends)
         self._tail = bang_file.settle(self._blocks, self._tail, 2 * self.capacity, written, len(large))
         self._enter(divided.prefixes(keys), divided.levels, numbers[len(large) :])
-        self._log.append(Change(True, numbers[divided.origin], numbers[len(large) :]))
+        self._log.append(BlockChange(True, numbers[divided.origin], numbers[len(large) :]))
 
     def _number(self, fresh: int) -> None:
         """Take new block numbers into use."""
@@ -278,7 +278,7 @@ class BangFile:
         self._numbers[: len(kept)] = live[kept]
         self._m, self._regions = len(kept), None
         self._put(keys, ids, moving)
-        self._log.append(Change(False, losing, taking))
+        self._log.append(BlockChange(False, losing, taking))
         self._split(np.unique(taking))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import closeness_swaps
-from reveil.grouping.fragments import Fragmentation, Scale, fragment
+from reveil.grouping.fragments import Fragments, StepDistances, fragment
 from reveil.grouping.groupers.base import Grouper, part_by_part
 from reveil.grouping.groupers.stack_deal import proportional
 from reveil.models.base import exact_number
@@ -41,15 +41,15 @@ _PATIENCE = 8  # rounds of merging before the reach doubles
 
 
 @dataclass(frozen=True)
-class Axis:
+class DistanceLimit:
     """One distance that a model bounds: an attribute's, by a scale, up to a limit."""
 
     attribute: SensitiveAttribute
-    scale: Scale
+    scale: StepDistances
     limit: Fraction
 
 
-def _bins(axis: Axis) -> int:
+def _bins(axis: DistanceLimit) -> int:
     return min(len(axis.scale.present), _BINS)
 
 
@@ -61,14 +61,16 @@ class Task:
         self.table = {**codes.references(), **(table or {})}
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[DistanceLimit, ...]:
         """All the distances asked for; of several limits for the same one the lowest."""
-        found: dict[tuple[str, str | None], Axis] = {}
+        found: dict[tuple[str, str | None], DistanceLimit] = {}
         for part in [part for part in self.model.parts if isinstance(part, TCloseness)]:
             for attribute in self.codes.sensitive:
                 limit, key = exact_number("t", part.t), (attribute.name, part.distance)
                 if part.concerns(attribute.name) and (key not in found or limit < found[key].limit):
-                    found[key] = Axis(attribute, Scale.of(self.table[attribute.name], part.distance), limit)
+                    found[key] = DistanceLimit(
+                        attribute, StepDistances.of(self.table[attribute.name], part.distance), limit
+                    )
         return tuple(found.values())
 
     def check_asked(self, method: TowardsT) -> None:
@@ -110,7 +112,7 @@ class Task:
         limits = np.array([share * float(axis.limit) for axis in self.axes])
         return closeness_swaps.Target(table, first, row, limits)
 
-    def fragments(self, loose: int = 1) -> Fragmentation:
+    def fragments(self, loose: int = 1) -> Fragments:
         """Fragment the values until the bounds are within so many times the limits; one fragment without limits."""
         limits = [min(loose * axis.limit, Fraction(1)) for axis in self.axes]
         return fragment(self.places, [axis.scale for axis in self.axes], limits)

@@ -14,7 +14,7 @@ from reveil.grouping.groupers.stack_deal import proportional
 if TYPE_CHECKING:
     import numpy as np
 
-    from reveil.grouping.fragments import Fragmentation as Fragments
+    from reveil.grouping.fragments import Fragments
     from reveil.models.statistics import Partition
 
 Sizing = Literal["even", "gcd"]

@@ -268,7 +268,7 @@ class _Grower:
     def _split(self, starts: IntArray, ends: IntArray, attribute: IntArray, cut: CodeArray) -> None:
         forest = self.forest
         split = cuts.halve if forest.plan.cut == "strict" else cuts.partition
-        split(cuts.Records(forest.rows, forest.values, forest.index), starts, ends, attribute, cut)
+        split(cuts.CodedRecords(forest.rows, forest.values, forest.index), starts, ends, attribute, cut)
 
     def _valid(self, starts: IntArray, middles: IntArray, ends: IntArray) -> BoolArray:
         sizes = np.concatenate([middles - starts, ends - middles])

@@ -233,15 +233,15 @@ class _Table:
         columns: CodeArray = np.empty((len(codes.quasi), codes.n), np.int32)
         for a, attribute in enumerate(codes.quasi):
             columns[a] = attribute.codes
-        self.records = stacking.Records(
+        self.records = stacking.StackedRecords(
             columns,
             stack.values.astype(np.int32),
             np.arange(codes.n, dtype=np.int32),
             np.zeros(codes.n, np.bool_),
         )
-        self.shares = stacking.Shares(stack.counts // groups, np.cumsum(stack.counts) // groups)
+        self.shares = stacking.Quotas(stack.counts // groups, np.cumsum(stack.counts) // groups)
         positions = [attribute.positions for attribute in codes.quasi]
-        self.attributes = stacking.Attributes(
+        self.attributes = stacking.CodeLayout(
             np.concatenate(positions),
             np.concatenate([attribute.boundaries for attribute in codes.quasi]),
             np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi]),

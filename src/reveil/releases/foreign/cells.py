@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from reveil.core.errors import DataError, shown
 from reveil.models.encoding import Attribute, Kind
-from reveil.releases.foreign.scales import Scale, days, number, scale_of
+from reveil.releases.foreign.scales import ColumnValues, days, number, scale_of
 from reveil.releases.table import Cells
 from reveil.tables.formats.place import Place
 from reveil.tables.notation import OR_NULL
@@ -80,7 +80,7 @@ class Resolved(NamedTuple):
     unread: BoolArray
 
 
-class Meaning(NamedTuple):
+class CellMeaning(NamedTuple):
     """What one cell admits; ``unread``: anything, because nobody says what it means."""
 
     null: bool
@@ -90,14 +90,14 @@ class Meaning(NamedTuple):
 
 def resolve(cells: Cells, attribute: Attribute) -> Resolved:
     """Read the distinct cells of a column, or raise with the first that cannot be understood."""
-    reading, size = Reading(attribute), attribute.null_code
+    reading, size = CellReader(attribute), attribute.null_code
     distinct = canonical_text(cells.distinct)
     lo, hi = np.ones(len(distinct), np.int32), np.zeros(len(distinct), np.int32)
     null, listed, unread = (np.zeros(len(distinct), np.bool_) for _ in range(3))
     members: list[IntArray] = []
     strange: list[int] = []
     for cell, text in enumerate(distinct):
-        meaning = Meaning(null=True, parts=()) if text is None else reading.meaning(text)
+        meaning = CellMeaning(null=True, parts=()) if text is None else reading.meaning(text)
         if meaning is None:
             strange.append(cell)
             continue
@@ -142,7 +142,7 @@ def _not_understood(cells: Cells, strange: list[int], attribute: Attribute) -> D
     )
 
 
-class Reading:
+class CellReader:
     """Reads the cells of one column."""
 
     def __init__(self, attribute: Attribute) -> None:
@@ -153,35 +153,35 @@ class Reading:
         self.boolean = self.free and self.exact.keys() <= {"true", "false"}
 
     @cached_property
-    def scale(self) -> Scale | None:
+    def scale(self) -> ColumnValues | None:
         """The order in which ranges have a meaning."""
         return scale_of(self.attribute)
 
-    def meaning(self, text: str) -> Meaning | None:
+    def meaning(self, text: str) -> CellMeaning | None:
         """Return what a cell admits; None if it cannot be understood."""
         if text in self.exact:
-            return Meaning(null=False, parts=[self._code(text)])
+            return CellMeaning(null=False, parts=[self._code(text)])
         text = text.strip()
         if not text:
-            return Meaning(null=True, parts=())
+            return CellMeaning(null=True, parts=())
         if _STARS.fullmatch(text):
-            return Meaning(null=True, parts=[range(self.attribute.null_code)])
+            return CellMeaning(null=True, parts=[range(self.attribute.null_code)])
         if text.endswith(OR_NULL) and len(text) > len(OR_NULL):
             rest = self.meaning(text[: -len(OR_NULL)])
-            return None if rest is None else Meaning(null=True, parts=rest.parts, unread=rest.unread)
+            return None if rest is None else CellMeaning(null=True, parts=rest.parts, unread=rest.unread)
         listed = _PYTHON_LIST.fullmatch(text)
         if listed is not None:
             return self._python_list(listed[1])
         parts = self._parts(text)
         if parts is not None and not len(parts) and not self._is_value(text):
-            return Meaning(null=True, parts=[range(self.attribute.null_code)], unread=True)
-        return None if parts is None else Meaning(null=False, parts=parts)
+            return CellMeaning(null=True, parts=[range(self.attribute.null_code)], unread=True)
+        return None if parts is None else CellMeaning(null=False, parts=parts)
 
     def _is_value(self, text: str) -> bool:
         """Return whether a text is a value that the snapshot lacks: quoted, or a number among numbers."""
         return text.startswith('"') or (self.scale is not None and self.scale.read(text) is not None)
 
-    def _python_list(self, inner: str) -> Meaning | None:
+    def _python_list(self, inner: str) -> CellMeaning | None:
         """Read what Python writes for a list of texts: each member as a cell of its own."""
         members = [self.meaning(found[1] if found[1] is not None else found[2]) for found in _TEXT.finditer(inner)]
         read = [member for member in members if member is not None]
@@ -189,7 +189,7 @@ class Reading:
             return None
         unread = any(member.unread for member in read)
         null = any(member.null for member in read)
-        return Meaning(null=null, parts=[part for member in read for part in member.parts], unread=unread)
+        return CellMeaning(null=null, parts=[part for member in read for part in member.parts], unread=unread)
 
     def _parts(self, text: str) -> Sequence[Part] | None:
         one = self._value(text)

@@ -67,7 +67,7 @@ class PublishedSchema(Schema):
 
 
 @dataclass(frozen=True)
-class Table:
+class FoundTable:
     """One table as it was found."""
 
     frame: pl.DataFrame
@@ -98,7 +98,7 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
             files.append(batch_path(path))
     else:
         frame, native = from_native(source, known)
-        first = Table(frame, Place("the frame"), native)
+        first = FoundTable(frame, Place("the frame"), native)
     return _Reading(schema, types or {}).release(first, second, digest_of(*files) if files else None)
 
 
@@ -113,7 +113,7 @@ def _has_manifest(path: Path) -> bool:
     return isinstance(manifest, dict) and "reveil" in manifest
 
 
-def _read_file(path: Path, known: PublishedSchema) -> Table:
+def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
     form = find_format(path)
 
     def check(names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
@@ -127,7 +127,7 @@ def _read_file(path: Path, known: PublishedSchema) -> Table:
         known.check_columns(plain, file=file, header_line=header_line)
 
     table = form.read(path, null_values=known.null_values, check_names=check)
-    return Table(table.frame.rename(form.plain_name), table.place)
+    return FoundTable(table.frame.rename(form.plain_name), table.place)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class _Reading:
     schema: Schema
     types: Mapping[str, pl.DataType]
 
-    def release(self, first: Table, second: Table | None, digest: str | None) -> Release:
+    def release(self, first: FoundTable, second: FoundTable | None, digest: str | None) -> Release:
         roles = {column.name: column.role for column in self.schema.columns}
         self._check_roles(first, second, roles)
         for table in (first, *(() if second is None else (second,))):
@@ -179,7 +179,7 @@ class _Reading:
         manifest = _manifest(columns, classes if numbers is None else numbers, digest)
         return Release(tuple(published), cells, classes, table, first.native, numbers, batch, manifest=manifest)
 
-    def _check_roles(self, first: Table, second: Table | None, roles: Mapping[str, Role]) -> None:
+    def _check_roles(self, first: FoundTable, second: FoundTable | None, roles: Mapping[str, Role]) -> None:
         """Check that the tables together have what a release needs, and nothing that tells who is who."""
         for table in (first,) if second is None else (first, second):
             for name in table.frame.columns:
@@ -217,7 +217,7 @@ class _Reading:
                 hint="The second table has group, sensitive columns and count; the first has all the others.",
             )
 
-    def _classes(self, table: Table, names: list[str]) -> tuple[dict[str, ForeignCells], CodeArray]:
+    def _classes(self, table: FoundTable, names: list[str]) -> tuple[dict[str, ForeignCells], CodeArray]:
         """Tell distinct cells and classes apart."""
         found = {}
         for name in names:
@@ -231,7 +231,7 @@ class _Reading:
             cells[name] = ForeignCells(Form.FOREIGN, distinct, index[first], table.place, rows)
         return cells, classes
 
-    def _as_text(self, table: Table, name: str) -> pl.Series:
+    def _as_text(self, table: FoundTable, name: str) -> pl.Series:
         """Return generalised cells as text, from whatever a file can hold."""
         series = table.frame[name]
         dtype = series.dtype
@@ -252,7 +252,7 @@ class _Reading:
         marks = self.schema.null_values
         return text.set(text.is_in(pl.Series(marks).implode()).fill_null(value=False), None) if marks else text
 
-    def _typed(self, table: Table, name: str) -> pl.Series:
+    def _typed(self, table: FoundTable, name: str) -> pl.Series:
         """Give a column that is published as it is the type of its values."""
         raw = table.frame[name]
         if type_of(raw.dtype) is None:
@@ -278,7 +278,7 @@ class _Reading:
         return (canonical_text(typed) if typed.dtype == pl.String else typed).alias(name)
 
     @staticmethod
-    def _unreadable(table: Table, name: str, row: int | None) -> DataError:
+    def _unreadable(table: FoundTable, name: str, row: int | None) -> DataError:
         return table.place.error(
             f"column {name!r} has a cell that is no value of the column's type",
             column=name,
@@ -363,7 +363,7 @@ def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     return made.set((canonical_text(made) != canonical_text(read)).fill_null(value=False), None)
 
 
-def _counts(table: Table) -> IntArray:
+def _counts(table: FoundTable) -> IntArray:
     """Return how many records each row stands for."""
     numbers = _cast(table.frame[COUNT], pl.Int64())
     wrong = (numbers.is_null() | (numbers < 1) | (numbers > 2**31 - 1)).arg_true()

@@ -39,7 +39,7 @@ _TICKS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColumnValues:
     """The values of a column, ascending; the code of each (None: its place); and how a text is read."""
 
     points: Sequence[Point]
@@ -64,15 +64,15 @@ class Scale:
         return range(start, end) if self.codes is None else self.codes[start : max(start, end)]
 
 
-def scale_of(attribute: Attribute) -> Scale | None:
+def scale_of(attribute: Attribute) -> ColumnValues | None:
     """Return the scale of an attribute; None where its values have no order that a range could mean."""
     domain = attribute.domain
     if attribute.kind is Kind.INTERVAL:
         line = domain.cast(pl.Float64) if domain.dtype.is_float() else domain.to_physical()
-        return Scale(line.to_list(), None, _reader(domain.dtype))
+        return ColumnValues(line.to_list(), None, _reader(domain.dtype))
     if attribute.kind is Kind.ORDERED:
         rank = {value: place for place, value in enumerate(domain)}
-        return Scale(range(len(domain)), None, lambda text: (rank[text], rank[text]) if text in rank else None)
+        return ColumnValues(range(len(domain)), None, lambda text: (rank[text], rank[text]) if text in rank else None)
     for read in (number, days):
         points = []
         for text in domain:
@@ -82,7 +82,7 @@ def scale_of(attribute: Attribute) -> Scale | None:
             points.append(stretch[0])
         if len(points) == len(domain) > 0:
             order = sorted(range(len(points)), key=points.__getitem__)
-            return Scale([points[place] for place in order], np.array(order, np.int32), read)
+            return ColumnValues([points[place] for place in order], np.array(order, np.int32), read)
     return None
 
 

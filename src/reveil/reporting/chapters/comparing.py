@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from reveil.reporting import charts
-from reveil.reporting.parts import Chapter, Column, Number, Table
+from reveil.reporting.parts import Chapter, Number, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.charts import Chart
@@ -32,7 +32,7 @@ class ComparingChapter(Chapter):
     template: ClassVar[str] = "report/comparing.html.j2"
     trend: Trend | None
     chart: Chart
-    table: Table
+    table: PageTable
     churn_lacks: bool
 
 
@@ -44,8 +44,12 @@ def comparing(parts: Parts) -> ComparingChapter | None:
     lines = {"the same boxes": [pair["comparability"] for pair in pairs]}
     if any(pair["churn"] is not None for pair in pairs):
         lines["unchanged people in another box"] = [pair["churn"] for pair in pairs]
-    columns = [Column("release", "to"), Column("compared with", "from"), Column("same boxes", "comparability", "share")]
-    columns += [Column("unchanged people", "unchanged"), Column("of these in another box", "churn", "share")]
+    columns = [
+        TableColumn("release", "to"),
+        TableColumn("compared with", "from"),
+        TableColumn("same boxes", "comparability", "share"),
+    ]
+    columns += [TableColumn("unchanged people", "unchanged"), TableColumn("of these in another box", "churn", "share")]
     rows = [f"comparing.{n}" for n in range(len(pairs))]
     return ComparingChapter(
         trend=None if parts.content["trend"] is None else _trend(parts),

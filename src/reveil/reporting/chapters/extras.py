@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from reveil.reporting import charts
-from reveil.reporting.parts import Chapter, Column, Table
+from reveil.reporting.parts import Chapter, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.charts import Chart
@@ -23,7 +23,7 @@ class ExtrasChapter(Chapter):
     title: ClassVar[str] = "What was added and left out"
     template: ClassVar[str] = "report/extras.html.j2"
     chart: Chart | None
-    table: Table
+    table: PageTable
 
 
 def extras(parts: Parts) -> ExtrasChapter:
@@ -32,7 +32,7 @@ def extras(parts: Parts) -> ExtrasChapter:
     series = {name: parts.values(name) for name in NAMES}
     if any(value for values in series.values() for value in values):
         chart = charts.bars("Rows added and records left out", parts.labels, series, y_label="rows", x_label="release")
-    columns = [Column("release", "release"), *(Column(name, name) for name in NAMES)]
+    columns = [TableColumn("release", "release"), *(TableColumn(name, name) for name in NAMES)]
     if any(parts.values("made_up")):
-        columns.append(Column("of the rows made up", "made_up", "share"))
+        columns.append(TableColumn("of the rows made up", "made_up", "share"))
     return ExtrasChapter(chart, parts.table("Added and left out, release by release", columns, parts.rows))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from reveil.reporting import charts
-from reveil.reporting.parts import Chapter, Column, Table
+from reveil.reporting.parts import Chapter, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.charts import Chart
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class GroupSizes:
     """The sizes of the last release whose groups are known, and of each release; distances where they were measured."""
 
     release: str
     chart: Chart
-    bars: Table
-    releases: Table
-    distances: Table | None
+    bars: PageTable
+    releases: PageTable
+    distances: PageTable | None
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class GroupsChapter(Chapter):
     key: ClassVar[str] = "groups"
     title: ClassVar[str] = "How large the groups are"
     template: ClassVar[str] = "report/groups.html.j2"
-    sizes: Sizes | None
+    sizes: GroupSizes | None
 
 
 def groups(parts: Parts) -> GroupsChapter | None:
@@ -45,10 +45,10 @@ def groups(parts: Parts) -> GroupsChapter | None:
     sizes = parts.content["releases"][last]["group_sizes"]
     title = f"Group sizes of release {parts.labels[last]}"
     many = [bar["groups"] for bar in sizes]
-    columns = [Column("release", "release"), Column("groups", "groups"), Column("smallest", "smallest")]
-    columns += [Column("largest", "largest")]
-    bars = [Column("from", "from"), Column("to", "to"), Column("groups", "groups")]
-    found = Sizes(
+    columns = [TableColumn("release", "release"), TableColumn("groups", "groups"), TableColumn("smallest", "smallest")]
+    columns += [TableColumn("largest", "largest")]
+    bars = [TableColumn("from", "from"), TableColumn("to", "to"), TableColumn("groups", "groups")]
+    found = GroupSizes(
         release=parts.labels[last],
         chart=charts.bars(title, [_span(bar) for bar in sizes], many, y_label="groups", x_label="rows in a group"),
         bars=parts.table(title, bars, [f"releases.{last}.group_sizes.{n}" for n in range(len(sizes))]),
@@ -58,7 +58,7 @@ def groups(parts: Parts) -> GroupsChapter | None:
     return GroupsChapter(found)
 
 
-def _distances(parts: Parts) -> Table | None:
+def _distances(parts: Parts) -> PageTable | None:
     """Show how far the values of a group are from those of the whole table, where that was measured."""
     found = [
         f"releases.{n}.privacy_loss.{place}"
@@ -66,9 +66,9 @@ def _distances(parts: Parts) -> Table | None:
         for place in range(len(release["privacy_loss"] or ()))
     ]
     columns = [
-        Column("release", "release"),
-        Column("column", "name", "text"),
-        Column("largest distance", "t", "number"),
+        TableColumn("release", "release"),
+        TableColumn("column", "name", "text"),
+        TableColumn("largest distance", "t", "number"),
     ]
     caption = "How far a group's values are from the whole table's at most: t, which only t-closeness bounds"
     return parts.table(caption, columns, found) if found else None

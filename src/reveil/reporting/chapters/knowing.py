@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.reporting.parts import Chapter, Column, Number, Table
+from reveil.reporting.parts import Chapter, Number, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.parts import Parts
@@ -22,7 +22,7 @@ class KnowingChapter(Chapter):
     persons: Number
     release: Number
     certain: Number
-    table: Table
+    table: PageTable
 
 
 def knowing(parts: Parts) -> KnowingChapter | None:
@@ -31,11 +31,11 @@ def knowing(parts: Parts) -> KnowingChapter | None:
     if found is None:
         return None
     columns = [
-        Column("column", "name", "text"),
-        Column("people whose row is found", "rows_found"),
-        Column("value certain", "certain"),
-        Column("mean belief", "mean", "number"),
-        Column("without the known value", "mean_without", "number"),
+        TableColumn("column", "name", "text"),
+        TableColumn("people whose row is found", "rows_found"),
+        TableColumn("value certain", "certain"),
+        TableColumn("mean belief", "mean", "number"),
+        TableColumn("without the known value", "mean_without", "number"),
     ]
     rows = [f"knowing.columns.{n}" for n in range(len(found["columns"]))]
     return KnowingChapter(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from reveil.reporting import charts
-from reveil.reporting.parts import Chapter, Column, Table
+from reveil.reporting.parts import Chapter, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.charts import Chart
@@ -21,7 +21,7 @@ class ReleasesChapter(Chapter):
     title: ClassVar[str] = "The releases"
     template: ClassVar[str] = "report/releases.html.j2"
     people: Chart | None
-    table: Table
+    table: PageTable
 
 
 def releases(parts: Parts) -> ReleasesChapter:
@@ -38,10 +38,14 @@ def releases(parts: Parts) -> ReleasesChapter:
             y_label="people",
             x_label="release",
         )
-    columns = [Column("release", "release"), Column("created", "created", "time"), Column("state", "state", "text")]
-    columns += [Column("people", "persons"), Column("new", "inserted"), Column("gone", "deleted")]
-    columns += [Column("changed", "updated"), Column("back", "returned"), Column("rows", "rows")]
-    columns += [Column("groups", "groups"), Column("file", "file", "text")]
+    columns = [
+        TableColumn("release", "release"),
+        TableColumn("created", "created", "time"),
+        TableColumn("state", "state", "text"),
+    ]
+    columns += [TableColumn("people", "persons"), TableColumn("new", "inserted"), TableColumn("gone", "deleted")]
+    columns += [TableColumn("changed", "updated"), TableColumn("back", "returned"), TableColumn("rows", "rows")]
+    columns += [TableColumn("groups", "groups"), TableColumn("file", "file", "text")]
     if not parts.content["series"]["remembered"]:
         columns = [columns[0], columns[1], *columns[-3:]]
     return ReleasesChapter(people, parts.table("All releases, in order", columns, parts.rows))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from reveil.reporting import charts
-from reveil.reporting.parts import Chapter, Column, Number, Table
+from reveil.reporting.parts import Chapter, Number, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.charts import Chart
@@ -29,7 +29,7 @@ class ByAttack:
 
     highest: Chart
     median: Chart
-    table: Table
+    table: PageTable
     about: tuple[tuple[str, str], ...]
     not_bounded: tuple[str, ...]
 
@@ -134,12 +134,12 @@ def _by_attack(
     )
     last = len(places) - 1
     columns = [
-        Column("attack", "name", "text"),
-        Column("about", "about", "text"),
-        Column("highest belief", f"highest.{last}", "number"),
-        Column("proven", f"highest_proven.{last}", "number"),
-        Column("median", f"median.{last}", "number"),
-        Column("certain", f"certain.{last}"),
+        TableColumn("attack", "name", "text"),
+        TableColumn("about", "about", "text"),
+        TableColumn("highest belief", f"highest.{last}", "number"),
+        TableColumn("proven", f"highest_proven.{last}", "number"),
+        TableColumn("median", f"median.{last}", "number"),
+        TableColumn("certain", f"certain.{last}"),
     ]
     rows = [f"{path}.attacks.{n}" for n in range(len(attacks))]
     return ByAttack(

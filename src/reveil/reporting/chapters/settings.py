@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.reporting.parts import Chapter, Column, Table
+from reveil.reporting.parts import Chapter, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.parts import Parts
@@ -18,9 +18,9 @@ class SettingsChapter(Chapter):
     key: ClassVar[str] = "settings"
     title: ClassVar[str] = "Settings and digests"
     template: ClassVar[str] = "report/settings.html.j2"
-    settings: Table
-    reached: Table
-    digests: Table
+    settings: PageTable
+    reached: PageTable
+    digests: PageTable
 
 
 def settings(parts: Parts) -> SettingsChapter:
@@ -29,15 +29,15 @@ def settings(parts: Parts) -> SettingsChapter:
     last = len(content["releases"]) - 1
     chosen = parts.table(
         "The settings of this series; the seed is not shown",
-        [Column("setting", "key", "text"), Column("value", "value", "text")],
+        [TableColumn("setting", "key", "text"), TableColumn("value", "value", "text")],
         [f"configuration.{n}" for n in range(len(content["configuration"]))],
     )
     reached = parts.table(
         "What every group of the last release reaches",
-        [Column("level", "name", "text"), Column("reached", "value", "number")],
+        [TableColumn("level", "name", "text"), TableColumn("reached", "value", "number")],
         [f"releases.{last}.achieved.{n}" for n in range(len(content["releases"][last]["achieved"]))],
     )
-    columns = [Column("release", "release"), Column("table", "digest", "text")]
-    columns += [Column("manifest", "manifest_digest", "text")]
+    columns = [TableColumn("release", "release"), TableColumn("table", "digest", "text")]
+    columns += [TableColumn("manifest", "manifest_digest", "text")]
     digests = parts.table("Digests of the files, as the series remembers them", columns, parts.rows)
     return SettingsChapter(chosen, reached, digests)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from reveil.reporting import charts
-from reveil.reporting.parts import Chapter, Column, Table
+from reveil.reporting.parts import Chapter, PageTable, TableColumn
 
 if TYPE_CHECKING:
     from reveil.reporting.charts import Chart
@@ -16,11 +16,11 @@ SIX = 6  # lines that a chart still tells apart
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountErrors:
     """How wrong counts are, release by release."""
 
     chart: Chart
-    table: Table
+    table: PageTable
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Measured:
     """How wide cells are: over the releases, and column by column in the last one that was measured."""
 
     widths: Chart
-    counts: Counts | None
-    releases: Table
-    columns: Table
+    counts: CountErrors | None
+    releases: PageTable
+    columns: PageTable
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ def utility(parts: Parts) -> UtilityChapter:
         return UtilityChapter(None)
     names = list(dict.fromkeys(column["name"] for release in releases for column in release["columns"]))
     by_column = {name: [_width(release, name) for release in releases] for name in names[:SIX]}
-    columns = [Column("release", "release"), Column("mean width", "gcp", "share")]
+    columns = [TableColumn("release", "release"), TableColumn("mean width", "gcp", "share")]
     if any(release["em_mean"] is not None for release in releases):
-        columns.append(Column("bits that a cell leaves open", "em_mean", "number"))
+        columns.append(TableColumn("bits that a cell leaves open", "em_mean", "number"))
     last = max(n for n, release in enumerate(releases) if release["gcp"] is not None)
     measured = Measured(
         widths=charts.lines(
@@ -62,7 +62,7 @@ def utility(parts: Parts) -> UtilityChapter:
         releases=parts.table("The mean width of a cell, over all columns", columns, parts.rows),
         columns=parts.table(
             f"The columns of release {parts.labels[last]}",
-            [Column("column", "name", "text"), Column("mean width", "gcp", "share")],
+            [TableColumn("column", "name", "text"), TableColumn("mean width", "gcp", "share")],
             [f"releases.{last}.columns.{n}" for n in range(len(releases[last]["columns"]))],
         ),
     )
@@ -73,18 +73,18 @@ def _width(release: dict[str, Any], name: str) -> float | None:
     return next((column["gcp"] for column in release["columns"] if column["name"] == name), None)
 
 
-def _counts(parts: Parts) -> Counts:
+def _counts(parts: Parts) -> CountErrors:
     """Draw how wrong counts are."""
     errors = parts.values("query_error")
     lines = {key: [None if error is None else error[key] for error in errors] for key in ("mean", "median")}
     columns = [
-        Column("release", "release"),
-        Column("mean", "query_error.mean", "share"),
-        Column("median", "query_error.median", "share"),
-        Column("empty windows", "query_error.skipped"),
+        TableColumn("release", "release"),
+        TableColumn("mean", "query_error.mean", "share"),
+        TableColumn("median", "query_error.median", "share"),
+        TableColumn("empty windows", "query_error.skipped"),
     ]
     rows = [f"releases.{n}" for n, error in enumerate(errors) if error is not None]
-    return Counts(
+    return CountErrors(
         charts.lines("Relative error of counts", parts.numbers, lines, x_label="release", y_label="relative error"),
         parts.table("Relative error of random counts", columns, rows),
     )

@@ -86,7 +86,7 @@ Test = Between | Among | Missing
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundExpression:
     """An expression whose leaves have become tests on columns."""
 
     expression: Expression
@@ -106,7 +106,7 @@ def described(name: str, dtype: pl.DataType, schema: Schema | None) -> Field:
     return Field(name, dtype, column.taxonomy, column.order, folds=column.folds and dtype == pl.String)
 
 
-def bind(expression: Expression, fields: Mapping[str, Field]) -> Bound:
+def bind(expression: Expression, fields: Mapping[str, Field]) -> BoundExpression:
     """Turn the leaves of an expression into tests, or raise with a caret under what does not fit."""
     tests: dict[Leaf, Test] = {}
 
@@ -123,7 +123,7 @@ def bind(expression: Expression, fields: Mapping[str, Field]) -> Bound:
         """Only the leaves are of interest."""
 
     fold(expression.root, note, ignore, ignore, ignore)
-    return Bound(expression, tests)
+    return BoundExpression(expression, tests)
 
 
 def _folded(test: Among) -> Among:

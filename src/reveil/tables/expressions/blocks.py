@@ -26,7 +26,7 @@ THIN = 1e-9  # a share of a box below which what is left of it has no volume to 
 
 
 @dataclass(frozen=True)
-class Pieces:
+class BlockBoxes:
     """The boxes of some blocks, block by block: the enclosing box first, then those directly inside it.
 
     ``starts`` is where each block begins. ``counts`` and ``shares`` have, for each column of a diagram, the values of
@@ -41,7 +41,7 @@ class Pieces:
     other_shares: FloatArray
 
 
-def block_outcomes(diagram: Diagram, pieces: Pieces) -> tuple[FloatArray, BoolArray, BoolArray]:
+def block_outcomes(diagram: Diagram, pieces: BlockBoxes) -> tuple[FloatArray, BoolArray, BoolArray]:
     """Return for each block which share of it satisfies, whether all of it does, and whether any."""
     good, bad = (_left(found, pieces.starts) for found in _sent(diagram, pieces.counts, pieces.other_counts))
     certain, possible = (bad <= 0).astype(np.bool_), (good > 0).astype(np.bool_)

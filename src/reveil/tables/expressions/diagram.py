@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from reveil.core.arrays import BoolArray
-    from reveil.tables.expressions.regions import FloatArray, IndexArray, Regions, Spread
+    from reveil.tables.expressions.regions import ColumnRegions, FloatArray, IndexArray, Spread
 
 FALSE, TRUE = 0, 1
 
@@ -104,7 +104,7 @@ class Diagram:
         self.root: int = nodes[0]
 
     def send(
-        self, sizes: FloatArray, indices: Sequence[IndexArray], columns: Sequence[Regions]
+        self, sizes: FloatArray, indices: Sequence[IndexArray], columns: Sequence[ColumnRegions]
     ) -> tuple[float, int, int]:
         """Send units of the given sizes from the root down; return estimate, certain and possible.
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from reveil.tables.alike import folded
 from reveil.tables.expressions.binding import Among, Between, Missing, Test, bind, fields_of
-from reveil.tables.expressions.positions import Cut, on_line
+from reveil.tables.expressions.positions import LineCut, on_line
 from reveil.tables.expressions.syntax import Expression, Leaf, fold, parse
 from reveil.tables.snapshot import canonical_text
 
@@ -77,7 +77,7 @@ def _between(test: Between, value: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     else:
         kind, limit = _line(dtype)
 
-        def at(cut: Cut) -> pl.Expr:
+        def at(cut: LineCut) -> pl.Expr:
             return pl.lit(int(max(min(cut.value, limit - 1), -limit)), dtype=kind)
 
         inside = [

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from reveil.tables.expressions.binding import Between, Missing, Test
-from reveil.tables.expressions.positions import FIRST, LAST, Cut, is_fine, on_line, ordinals
+from reveil.tables.expressions.positions import FIRST, LAST, LineCut, is_fine, on_line, ordinals
 from reveil.tables.expressions.regions import CountedDivision, Division, FloatArray, IndexArray, Numbers, Spread
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ROOM = 2**62  # integers below it can be subtracted from each other in 64 bits
 
 
-class Line:
+class Intervals:
     """Intervals on a line.
 
     ``amount`` is the number of values of an interval on a line of integers and half the length else; ``null_share``
@@ -45,7 +45,7 @@ class Line:
         beside = np.where(alone, 0, beside).astype(np.float64)
         self.null_share: FloatArray | None = np.where(null, 1 / (1 + beside), 0.0) if null.any() else None
 
-    def at(self, cells: IndexArray) -> Line:
+    def at(self, cells: IndexArray) -> Intervals:
         """Return the given cells alone, as far as a division looks at them."""
         part = copy(self)
         part.lo, part.amount = self.lo[cells], self.amount[cells]
@@ -56,7 +56,7 @@ class Line:
             part.null, part.null_share = self.null[cells], self.null_share[cells]
         return part
 
-    def counted(self) -> Line:
+    def counted(self) -> Intervals:
         """Return the same intervals on a line of integers: floats by their place among all the floats there are."""
         if self.exact:
             return self
@@ -83,7 +83,7 @@ class Line:
             truths.append(truth)
         return LineDivision(self, bounds[1:-1], truths)
 
-    def below(self, cut: Cut) -> Numbers:
+    def below(self, cut: LineCut) -> Numbers:
         """Return how much of each interval lies below a cut."""
         if self.exact:
             at = max(min(cut.value, _ROOM), -_ROOM) if self.lo.dtype == np.int64 else cut.value
@@ -94,7 +94,7 @@ class Line:
         found: Numbers = np.minimum(np.maximum(under, 0), self.amount)
         return found
 
-    def meets(self, start: Cut, end: Cut) -> BoolArray:
+    def meets(self, start: LineCut, end: LineCut) -> BoolArray:
         """Return which intervals of floating point numbers have a value between two cuts."""
         first, behind = (np.nextafter(c.value, np.inf) if c.after else c.value for c in (start, end))
         least = np.maximum(self.lo, first)
@@ -105,7 +105,7 @@ class Line:
 class LineDivision(CountedDivision):
     """Stretches of a line, from the lowest to the highest, and null."""
 
-    def __init__(self, line: Line, cuts: list[Cut], truths: list[BoolArray]) -> None:
+    def __init__(self, line: Intervals, cuts: list[LineCut], truths: list[BoolArray]) -> None:
         self.line, self.cuts, self.truths, self.cells = line, cuts, truths, len(line.lo)
 
     def spread(self, region: IntArray, regions: int, cells: IndexArray | None = None) -> Spread:
@@ -127,7 +127,7 @@ class LineDivision(CountedDivision):
         line, cuts = self.line.counted(), self.cuts
         if not self.line.exact:
             places = ordinals(np.array([cut.value for cut in cuts], np.float64))
-            cuts = [Cut(int(at) + cut.after) for cut, at in zip(cuts, places, strict=True)]
+            cuts = [LineCut(int(at) + cut.after) for cut, at in zip(cuts, places, strict=True)]
         counts, _ = _stretches(line, cuts, region, regions)
         counts[region[-1]] += line.null.astype(np.int64)
         return counts
@@ -147,12 +147,12 @@ class LineDivision(CountedDivision):
         return share
 
 
-def _stretches(line: Line, cuts: list[Cut], region: IntArray, regions: int) -> tuple[Numbers, BoolArray]:
+def _stretches(line: Intervals, cuts: list[LineCut], region: IntArray, regions: int) -> tuple[Numbers, BoolArray]:
     """Measure each region on the line, and whether it meets each interval; null is another matter."""
     lowest = int(region[0])
     amounts = np.zeros((regions, len(line.lo)), line.amount.dtype)
     meets = np.zeros((regions, len(line.lo)), np.bool_)
-    start: Cut = FIRST
+    start: LineCut = FIRST
     before: Numbers | None = None
     for i, own in enumerate(region[:-1].tolist()):
         end = cuts[i] if i < len(cuts) else LAST

@@ -28,7 +28,7 @@ _TICKS = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _DIGITS = 39  # of the largest integer there is, 128 bits
 
 
-class Cut(NamedTuple):
+class LineCut(NamedTuple):
     """The place before a value, or, on lines of floating point numbers only, ``after`` it."""
 
     value: float  # an int on lines of integers
@@ -38,11 +38,11 @@ class Cut(NamedTuple):
 class Span(NamedTuple):
     """All values between two cuts."""
 
-    start: Cut
-    end: Cut
+    start: LineCut
+    end: LineCut
 
 
-FIRST, LAST = Cut(-math.inf), Cut(math.inf, after=True)
+FIRST, LAST = LineCut(-math.inf), LineCut(math.inf, after=True)
 
 
 def is_line(dtype: pl.DataType) -> bool:
@@ -102,11 +102,11 @@ def beginning(digits: str) -> tuple[Span, ...] | None:
         return None
     negative, digits = digits.startswith("-"), digits.removeprefix("-")
     if not digits:
-        return (Span(FIRST, Cut(0)),)
+        return (Span(FIRST, LineCut(0)),)
     if digits.startswith("0"):
-        return (Span(Cut(0), Cut(1)),) if digits == "0" and not negative else ()
+        return (Span(LineCut(0), LineCut(1)),) if digits == "0" and not negative else ()
     ends = [(int(digits) * 10**n, (int(digits) + 1) * 10**n) for n in range(_DIGITS + 1 - len(digits))]
-    return tuple(Span(Cut(1 - b), Cut(1 - a)) if negative else Span(Cut(a), Cut(b)) for a, b in ends)
+    return tuple(Span(LineCut(1 - b), LineCut(1 - a)) if negative else Span(LineCut(a), LineCut(b)) for a, b in ends)
 
 
 def _number(text: str, dtype: pl.DataType) -> Span | None:
@@ -117,13 +117,13 @@ def _number(text: str, dtype: pl.DataType) -> Span | None:
         if dtype == pl.Float32:
             with np.errstate(over="ignore"):
                 value = float(np.float32(value))  # 0.1 means the 0.1 of this column
-        return Span(Cut(value), Cut(value, after=True))
+        return Span(LineCut(value), LineCut(value, after=True))
     scale = dtype.scale if isinstance(dtype, pl.Decimal) else 0
     return _steps(Fraction(text) * 10**scale)
 
 
 def _steps(exact: Fraction) -> Span:
-    return Span(Cut(math.ceil(exact)), Cut(math.floor(exact) + 1))
+    return Span(LineCut(math.ceil(exact)), LineCut(math.floor(exact) + 1))
 
 
 def _days(text: str) -> int:
@@ -142,7 +142,7 @@ def _moment(text: str, dtype: pl.Datetime) -> Span | None:
     if _DATE.fullmatch(text):
         day = dt.datetime.fromisoformat(text)
         ends = (_since_epoch(moment, zone) * ticks for moment in (day, day + dt.timedelta(days=1)))
-        return Span(*(Cut(math.ceil(end)) for end in ends))
+        return Span(*(LineCut(math.ceil(end)) for end in ends))
     if not _MOMENT.fullmatch(text):
         return None
     moment = dt.datetime.fromisoformat(text)

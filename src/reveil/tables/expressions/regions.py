@@ -72,7 +72,7 @@ class CountedDivision(Division):
 
 
 @dataclass(frozen=True)
-class Regions:
+class ColumnRegions:
     """The regions of one column under an expression."""
 
     division: Division

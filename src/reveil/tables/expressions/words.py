@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOST_LABEL_TESTS = 12
 
 
-class Words:
+class WordSets:
     """Cells that are sets of words: as lists of members, or as runs of the leaves of a hierarchy.
 
     ``members`` are pairs of cell and word number, null as the number behind the last word. In ``open_cells`` the
@@ -72,7 +72,7 @@ class Words:
 class WordDivision(CountedDivision):
     """Every word, then null, then stand-ins for unknown words."""
 
-    def __init__(self, words: Words, truths: list[BoolArray]) -> None:
+    def __init__(self, words: WordSets, truths: list[BoolArray]) -> None:
         self.words, self.truths, self.cells = words, truths, words.cells
 
     def counts(self, region: IntArray, regions: int) -> IntArray:
@@ -163,7 +163,7 @@ class LabelDivision(Division):
         return _chosen(share, meets, cells)
 
 
-def runs_of(labels: pl.Series, null: BoolArray, taxonomy: Taxonomy, name: str) -> Words:
+def runs_of(labels: pl.Series, null: BoolArray, taxonomy: Taxonomy, name: str) -> WordSets:
     """Turn published labels into runs of leaves."""
     node = np.array([-1 if label is None else taxonomy.node_of_label.get(label, -2) for label in labels], np.int64)
     if (node == -2).any():
@@ -174,16 +174,16 @@ def runs_of(labels: pl.Series, null: BoolArray, taxonomy: Taxonomy, name: str) -
         )
     lo = np.where(node < 0, 0, taxonomy.lo[node]).astype(np.int64)
     hi = np.where(node < 0, -1, taxonomy.hi[node]).astype(np.int64)
-    return Words(list(taxonomy.leaves), len(labels), runs=(lo, hi, null))
+    return WordSets(list(taxonomy.leaves), len(labels), runs=(lo, hi, null))
 
 
-def members_of(cells: pl.Series) -> Words:
+def members_of(cells: pl.Series) -> WordSets:
     """Turn published sets into members."""
     each = pl.DataFrame({"cell": np.arange(len(cells)), "word": cells}).explode("word")
     return _worded(each["cell"].to_numpy(), each["word"], len(cells))
 
 
-def points_of(values: pl.Series, *, suppressed: bool) -> Words:
+def points_of(values: pl.Series, *, suppressed: bool) -> WordSets:
     """Turn distinct texts into cells of one member; ``suppressed``: a star stands for a value left out."""
     open_cells = (values == "*").fill_null(value=False).to_numpy() if suppressed else None
     if open_cells is not None and not open_cells.any():
@@ -191,10 +191,10 @@ def points_of(values: pl.Series, *, suppressed: bool) -> Words:
     return _worded(np.arange(len(values)), values, len(values), open_cells)
 
 
-def _worded(cell: IntArray, words: pl.Series, cells: int, open_cells: BoolArray | None = None) -> Words:
+def _worded(cell: IntArray, words: pl.Series, cells: int, open_cells: BoolArray | None = None) -> WordSets:
     distinct = words.drop_nulls().unique().sort()
     number = words.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(len(distinct)).to_numpy()
-    return Words(distinct.to_list(), cells, members=(cell.astype(np.int64), number), open_cells=open_cells)
+    return WordSets(distinct.to_list(), cells, members=(cell.astype(np.int64), number), open_cells=open_cells)
 
 
 def _chosen(share: FloatArray, meets: BoolArray, cells: IndexArray | None) -> Spread:

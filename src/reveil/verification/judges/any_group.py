@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.verification.arrays import Bools
-    from reveil.verification.counting import Counts
+    from reveil.verification.counting import GroupCounts
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,11 +33,11 @@ class AnyGroup(GroupJudge):
         """Return nothing."""
         return set()
 
-    def holds(self, counts: Counts) -> Bools:
+    def holds(self, counts: GroupCounts) -> Bools:
         """Accept every group."""
         return np.ones(len(counts.sizes), np.bool_)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:  # noqa: ARG002
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:  # noqa: ARG002
         """Return nothing."""
         return {}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.verification.arrays import Bools
-    from reveil.verification.counting import Counts, Tally
+    from reveil.verification.counting import GroupCounts, Tally
 
 PROMISE = "Is this the config that the release was published with?"
 
@@ -54,11 +54,11 @@ class GroupJudge(ABC):
         return cls(**{own.name: getattr(model, own.name) for own in fields(cls)})
 
     @abstractmethod
-    def holds(self, counts: Counts) -> Bools:
+    def holds(self, counts: GroupCounts) -> Bools:
         """Return which groups keep the promise: exactly, or rounded against them."""
 
     @abstractmethod
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return the level that the worst group reaches, as a manifest tells it."""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class ValueJudge(GroupJudge):
         """Return whether the demand is about a column."""
         return getattr(self, "attribute", None) in (None, name)
 
-    def tallies(self, counts: Counts) -> dict[str, Tally]:
+    def tallies(self, counts: GroupCounts) -> dict[str, Tally]:
         """Return the values that the demand is about; a promise about a column that is not there cannot be kept."""
         found = {name: own for name, own in counts.tallies.items() if self.concerns(name)}
         if not found:
@@ -95,7 +95,7 @@ class ValueJudge(GroupJudge):
     def holds_in(self, tally: Tally) -> Bools:
         """Return which groups keep the promise in one column."""
 
-    def holds(self, counts: Counts) -> Bools:
+    def holds(self, counts: GroupCounts) -> Bools:
         """Return which groups keep the promise in every column concerned."""
         good = np.ones(len(counts.sizes), np.bool_)
         for tally in self.tallies(counts).values():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.verification.arrays import Bools
-    from reveil.verification.counting import Counts, Tally
+    from reveil.verification.counting import GroupCounts, Tally
 
 
 def asks_for(told: Mapping[str, Any], diversity: str) -> bool:
@@ -45,7 +45,7 @@ class DistinctDiversity(ValueJudge):
         """Return where there are l values."""
         return np.asarray(tally.different >= self.l, np.bool_)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return the least number of values in any group, 0 of none."""
         least = [int(own.different.min()) for own in self.tallies(counts).values() if own.n_groups]
         return {"l": min(least, default=0)}

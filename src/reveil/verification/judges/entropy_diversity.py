@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.verification.arrays import Bools, Floats
-    from reveil.verification.counting import Counts, Tally
+    from reveil.verification.counting import GroupCounts, Tally
 
 _DIGITS = Context(prec=60)
 _UNSURE = 1e-9  # far above the error of adding up logarithms of whole numbers in floats
@@ -59,7 +59,7 @@ class EntropyDiversity(ValueJudge):
             good[group] = _reaches(_simplest(tally, int(group)), self.bound)
         return good
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return exp(entropy) of the worst group, rounded down to six decimals; 0 of none."""
         worst = None
         for tally in self.tallies(counts).values():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from reveil.verification.arrays import Bools
-    from reveil.verification.counting import Counts, Tally
+    from reveil.verification.counting import GroupCounts, Tally
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +50,7 @@ class FrequencyDiversity(ValueJudge):
         """Return where the most frequent value has at most one l-th: l times its count is at most the size."""
         return at_most(tally.most, tally.total, 1 / self.bound)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return the least ratio of size and most frequent value, rounded down; 0 of none."""
         worst = [largest(own.most, own.total) for own in self.tallies(counts).values() if own.n_groups]
         return {"l": floored(1 / max(worst)) if worst else 0.0}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.verification.arrays import Bools
-    from reveil.verification.counting import Counts
+    from reveil.verification.counting import GroupCounts
 
 LEAST = 2  # what a k that was left to the method promises at least
 
@@ -47,11 +47,11 @@ class KAnonymity(GroupJudge):
         """Return ``k``."""
         return {"k"} & told.keys()
 
-    def holds(self, counts: Counts) -> Bools:
+    def holds(self, counts: GroupCounts) -> Bools:
         """Return where there are k records."""
         return np.asarray(counts.sizes >= self.k, np.bool_)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return the size of the smallest group, 0 of none."""
         return {"k": int(counts.sizes.min()) if len(counts.sizes) else 0}
 

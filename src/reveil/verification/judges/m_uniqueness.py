@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.verification.arrays import Bools, Ints
-    from reveil.verification.counting import Counts, Tally
+    from reveil.verification.counting import GroupCounts, Tally
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,12 +45,12 @@ class MUniqueness(ValueJudge):
         """Return where m different values are."""
         return np.asarray(self.level(tally) >= self.m, np.bool_)
 
-    def holds(self, counts: Counts) -> Bools:
+    def holds(self, counts: GroupCounts) -> Bools:
         """Return where every record has a value of its own."""
         told = [own.total == counts.sizes for own in self.tallies(counts).values()]
         return np.asarray(super().holds(counts) & np.logical_and.reduce(told), np.bool_)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return the level of the worst group, 0 of none."""
         worst = [int(self.level(own).min()) for own in self.tallies(counts).values() if own.n_groups]
         return {"m": min(worst, default=0)}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.verification.arrays import Bools, Ints
-    from reveil.verification.counting import Counts, Tally
+    from reveil.verification.counting import GroupCounts, Tally
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,7 +58,7 @@ class RecursiveDiversity(ValueJudge):
         left = times(tally.most, self.ratio.denominator)
         return np.asarray(left < times(self.tail(tally), self.ratio.numerator), np.bool_)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return l, and the largest r_1 / tail, rounded up; None for c where a tail is empty."""
         worst = Fraction(0)
         for tally in self.tallies(counts).values():

@@ -12,8 +12,8 @@ from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import halves, marks_of, number_of_name, whole
 from reveil.verification.judges.guarantee import GuaranteeJudge
 from reveil.verification.record import Entry, Kept
-from reveil.verification.refinement.cells import CELL, COUNTS, NEXT, SIZES, TABLE, VALUE, Past
-from reveil.verification.refinement.pieces import Pieces, check_pieces
+from reveil.verification.refinement.cells import CELL, COUNTS, NEXT, SIZES, TABLE, VALUE, PastCells
+from reveil.verification.refinement.pieces import CellPieces, check_pieces
 from reveil.verification.refinement.recording import recorded
 from reveil.verification.shown import forgotten, unsafe
 
@@ -99,8 +99,8 @@ class Refinement(GuaranteeJudge):
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
         """Refuse a release that cuts a cell into pieces of which one does not keep the promise, in some release."""
-        past = Past.of(shown, record)
-        pieces = Pieces.of(shown, past)
+        past = PastCells.of(shown, record)
+        pieces = CellPieces.of(shown, past)
         check_pieces(shown, past, pieces, promised.demands, record)
         return recorded(shown, past, pieces, promised.demands)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from reveil.verification.arrays import Bools, Codes
-    from reveil.verification.counting import Counts, Tally
+    from reveil.verification.counting import GroupCounts, Tally
 
 _ROOM = 2**61
 
@@ -64,7 +64,7 @@ class TCloseness(ValueJudge):
         above, below = moved(tally, self.distance)
         return at_most(above, below, self.bound)
 
-    def achieved(self, counts: Counts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
         """Return the largest distance of any group in each column, rounded up to six decimals."""
         return {"t": {name: raised(largest(*moved(own, self.distance))) for name, own in self.tallies(counts).items()}}
 

@@ -34,7 +34,7 @@ NEW = -1  # the cell of who was never published
 
 
 @dataclass(frozen=True)
-class Past:
+class PastCells:
     """The cell of each row that is about somebody, the sizes of these cells, and what was told, column by column.
 
     ``told`` has ``who``, ``release`` and ``value`` (a mark): from that release on. ``counts`` has ``cell``,
@@ -48,7 +48,7 @@ class Past:
     next_cell: int
 
     @classmethod
-    def of(cls, shown: Shown, record: Record) -> Past:
+    def of(cls, shown: Shown, record: Record) -> PastCells:
         """Read it from the record."""
         who = shown.who[shown.real]
         known = record.of(CELL, who)

@@ -12,10 +12,10 @@ from reveil.releases.release import dtype_named
 from reveil.tables.notation import parsed
 from reveil.tables.schema import Column, Role
 from reveil.verification.arrays import Ints, marks_of, number_of_name, whole
-from reveil.verification.counting import Counts, Scale, Tally, coded
+from reveil.verification.counting import GroupCounts, Tally, ValueRelations, coded
 from reveil.verification.judges.base import ValueJudge
 from reveil.verification.judges.t_closeness import TCloseness
-from reveil.verification.refinement.cells import NEW, TABLE, Past
+from reveil.verification.refinement.cells import NEW, TABLE, PastCells
 from reveil.verification.shown import unsafe
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pieces:
+class CellPieces:
     """A piece are the people of a cell in one group, or the members of a touched cell who are not published.
 
     ``of_row`` is the piece of each row that is about somebody. ``table`` has ``piece``, ``cell``, ``group`` (-1: not
@@ -38,7 +38,7 @@ class Pieces:
     table: pl.DataFrame = field(repr=False)
 
     @classmethod
-    def of(cls, shown: Shown, past: Past) -> Pieces:
+    def of(cls, shown: Shown, past: PastCells) -> CellPieces:
         """Cut the cells by the groups."""
         group = shown.group.astype(np.int64)
         rows = pl.DataFrame({"cell": past.cell, "group": group})
@@ -70,20 +70,22 @@ class Pieces:
         return cls(of_row.astype(np.int64), pl.concat([named, absent.select(named.columns)]))
 
 
-def check_pieces(shown: Shown, past: Past, pieces: Pieces, demands: Sequence[GroupJudge], record: Record) -> None:
+def check_pieces(
+    shown: Shown, past: PastCells, pieces: CellPieces, demands: Sequence[GroupJudge], record: Record
+) -> None:
     """Refuse a piece that does not keep the promise with the values of some release."""
     _check_changes(shown, past)
     sizes = pieces.table.sort("piece")["size"].to_numpy().astype(np.int64)
     for demand in demands:
         if not isinstance(demand, ValueJudge):
-            _judge(demand, Counts(sizes))
+            _judge(demand, GroupCounts(sizes))
     for name in shown.sensitive:
         own = [demand for demand in demands if isinstance(demand, ValueJudge) and demand.concerns(name)]
         if own:
             _judge_values(shown, name, own, sizes, versions_of(shown, past, pieces, name), record)
 
 
-def _check_changes(shown: Shown, past: Past) -> None:
+def _check_changes(shown: Shown, past: PastCells) -> None:
     """Refuse a group in which a value changed beside records of people who are not in the table, or counterfeits."""
     if shown.dirty is None:
         return
@@ -98,7 +100,7 @@ def _check_changes(shown: Shown, past: Past) -> None:
         raise unsafe("a value changed beside records of people who are not in the table")
 
 
-def versions_of(shown: Shown, past: Past, pieces: Pieces, name: str) -> pl.DataFrame:
+def versions_of(shown: Shown, past: PastCells, pieces: CellPieces, name: str) -> pl.DataFrame:
     """Return ``piece``, ``release``, ``value`` and ``number``: what each piece showed in each version, and today."""
     counts, today = past.counts[name], shown.number
     rows = pl.DataFrame({"piece": pieces.of_row, "who": shown.who[shown.real], "cell": past.cell})
@@ -130,7 +132,9 @@ def _judge_values(
     compared = any(isinstance(demand, TCloseness) for demand in demands)
     tables = _tables(shown, name, record) if compared else None
     marks = np.unique(rows["value"].to_numpy() if tables is None else np.concatenate([rows["value"], tables["value"]]))
-    code, scale = (np.arange(len(marks)), Scale(len(marks))) if tables is None else _scaled(shown, name, marks, record)
+    code, scale = (
+        (np.arange(len(marks)), ValueRelations(len(marks))) if tables is None else _scaled(shown, name, marks, record)
+    )
     for release in rows["release"].unique().sort():
         own = rows.filter(pl.col("release") == release).sort("piece")
         numbers, place = np.unique(own["piece"].to_numpy(), return_inverse=True)
@@ -145,7 +149,7 @@ def _judge_values(
         if (tally.total != sizes[numbers]).any():
             raise unsafe("the values of a piece do not add up to its members")
         for demand in demands:
-            _judge(demand, Counts(sizes[numbers], {name: tally}))
+            _judge(demand, GroupCounts(sizes[numbers], {name: tally}))
 
 
 def _tables(shown: Shown, name: str, record: Record) -> pl.DataFrame:
@@ -158,7 +162,7 @@ def _tables(shown: Shown, name: str, record: Record) -> pl.DataFrame:
     return pl.concat([before.cast(dict(now.schema)), now])  # type: ignore[arg-type]
 
 
-def _scaled(shown: Shown, name: str, marks: Ints, record: Record) -> tuple[Ints, Scale]:
+def _scaled(shown: Shown, name: str, marks: Ints, record: Record) -> tuple[Ints, ValueRelations]:
     """Return the code of each mark, which says how the values relate, and their scale."""
     texts = pl.concat([record.texts(name).alias(name), shown.texts(name).alias(name)]).unique()
     found = marks_of(texts)
@@ -174,7 +178,7 @@ def _scaled(shown: Shown, name: str, marks: Ints, record: Record) -> tuple[Ints,
     return code.astype(np.int64), scale
 
 
-def _judge(demand: GroupJudge, counts: Counts) -> None:
+def _judge(demand: GroupJudge, counts: GroupCounts) -> None:
     good = demand.holds(counts)
     if not good.all():
         raise unsafe(

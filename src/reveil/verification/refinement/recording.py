@@ -10,8 +10,8 @@ import polars as pl
 from reveil.verification.arrays import Ints, halves, number_of_name
 from reveil.verification.judges.t_closeness import TCloseness
 from reveil.verification.record import Entry
-from reveil.verification.refinement.cells import CELL, COUNTS, NEW, NEXT, SIZES, TABLE, VALUE, Past
-from reveil.verification.refinement.pieces import Pieces, versions_of
+from reveil.verification.refinement.cells import CELL, COUNTS, NEW, NEXT, SIZES, TABLE, VALUE, PastCells
+from reveil.verification.refinement.pieces import CellPieces, versions_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reveil.verification.shown import Shown
 
 
-def recorded(shown: Shown, past: Past, pieces: Pieces, demands: Sequence[GroupJudge]) -> Update:
+def recorded(shown: Shown, past: PastCells, pieces: CellPieces, demands: Sequence[GroupJudge]) -> Update:
     """Number the pieces as cells: one that is all of its cell, and those who are absent, keep the number."""
     table = pieces.table.join(past.sizes.rename({"size": "before"}), on="cell", how="left")
     table = table.with_columns(kept=(pl.col("group") < 0) | (pl.col("size") == pl.col("before")).fill_null(False))
@@ -97,7 +97,7 @@ def recorded(shown: Shown, past: Past, pieces: Pieces, demands: Sequence[GroupJu
     return tuple(entries)
 
 
-def _changed(shown: Shown, past: Past, name: str) -> np.ndarray:
+def _changed(shown: Shown, past: PastCells, name: str) -> np.ndarray:
     """Return whose value is told for the first time, or is another than before."""
     last = past.last(shown, name)
     return (last != pl.Series(shown.row_marks(name))).fill_null(True).to_numpy()
