@@ -13,7 +13,6 @@ process is killed. One process at a time gets in; of two threads of it that chan
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from reveil.vault.keys import Key
 
 FOLDER = "folder"  # the store of a plain path
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
 
 
 @dataclass(frozen=True)
@@ -111,8 +109,8 @@ class Store(Protocol):
 
 def scheme_of(address: str | os.PathLike[str]) -> str:
     """Return the name of the store at an address; a plain path has that of folders."""
-    found = _SCHEME.match(os.fspath(address))
-    return FOLDER if found is None else found[1]
+    scheme, found, _ = os.fspath(address).partition("://")
+    return scheme if found else FOLDER
 
 
 def store_class(address: str | os.PathLike[str]) -> type[Store]:
