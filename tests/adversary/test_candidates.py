@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.adversary import candidates
-from reveil.adversary.candidates import Candidates, settle
+from reveil.adversary.candidates import Candidates, exclude_by_counting
 from reveil.adversary.evidence import gather
 from reveil.core.arrays import Ragged
 
@@ -88,6 +88,6 @@ def listed(*own, fits=None, groups=2):
     ],
 )
 def test_counting_settles(given_, real, everybody, expected):
-    found = settle(given_, np.array(real), all_published=everybody)
+    found = exclude_by_counting(given_, np.array(real), all_published=everybody)
     assert [g.tolist() for g in found.groups] == expected
     assert found.fits.tolist() == [sum(g in own for own in expected) for g in range(len(real))]

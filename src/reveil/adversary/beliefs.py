@@ -29,7 +29,7 @@ class GroupBeliefs:
     value: CodeArray
 
 
-def shares_of(view: View) -> GroupBeliefs:
+def group_beliefs(view: View) -> GroupBeliefs:
     """Return the share of the worlds of each group in which a member has each of its values.
 
     Without counterfeits this is the share of the rows. With some, a world says who has what and not which row is
@@ -48,11 +48,11 @@ def shares_of(view: View) -> GroupBeliefs:
         if shape not in known:
             known[shape] = _counted(shape[0], shape[1:])
         each[start:end] = known[shape]
-    best, value = most_of(view.values, each)
+    best, value = likeliest(view.values, each)
     return GroupBeliefs(each, best, value)
 
 
-def most_of(codes: Ragged[np.int32], numbers: FloatArray) -> tuple[FloatArray, CodeArray]:
+def likeliest(codes: Ragged[np.int32], numbers: FloatArray) -> tuple[FloatArray, CodeArray]:
     """Return the largest number of each row and its code, the first of equal ones; empty rows have 0 and -1."""
     best, value = codes.reduce(np.maximum, numbers), np.full(len(codes), -1, np.int32)
     rows = codes.owners()
@@ -89,7 +89,7 @@ def believed(evidence: Evidence, view: View, each: FloatArray | None, best: Floa
     there = np.ones(len(group))
     if not view.all_published:
         there = np.minimum(view.real[group] / np.maximum(view.fits[group], 1), 1.0)
-    exact = view.settled[group]
+    exact = view.known_members[group]
     belief = best[group] * there
     sure = (best[group] >= 1) & (view.sure[single] >= 0)
     parts = [
@@ -125,7 +125,7 @@ def _averaged(
         members = csr_array((np.ones(len(own.items)), own.items, own.offsets), shape=(end - start, view.n_groups))
         mixed = (members @ told).tocsr()
         mixed.sort_indices()  # of equal values the first is taken, in whatever order the groups came
-        best, value[start:end] = most_of(
+        best, value[start:end] = likeliest(
             Ragged(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int32)), mixed.data
         )
         belief[start:end] = best / np.maximum(total, 1)

@@ -172,7 +172,7 @@ class Pair:
     """Two releases side by side: of each group of ``view``, who is in which group of ``other`` with the same value.
 
     ``stays`` are the pairs (group, other group) and how many persons share them. The *rest* of a group are its known
-    persons who are not in the other release with that value; ``rest`` is how many they are, ``others`` how many of
+    persons who are not in the other release with that value; ``remainder`` is how many they are, ``others`` how many of
     its records may be anybody's. ``apart``: whether all of the rest are absent from the other release, with
     whatever value.
     """
@@ -182,7 +182,7 @@ class Pair:
     group: IntArray
     into: IntArray
     stays: IntArray
-    rest: IntArray
+    remainder: IntArray
     others: IntArray
     apart: BoolArray
     persons: IntArray  # places in view.present of the rest
@@ -204,7 +204,7 @@ class Pair:
         np.add.at(least, at, lo)
         sets = view.values.owners()
         sure = view.counts - (view.fakes + self.others)[sets] - most
-        return Bounds.of(sets, view.codes, sure, view.counts - least, self.rest)
+        return Bounds.of(sets, view.codes, sure, view.counts - least, self.remainder)
 
 
 def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int) -> Pair:

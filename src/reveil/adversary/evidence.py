@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.background import Background, read_people, read_placements
-from reveil.adversary.candidates import find_candidates, settle
+from reveil.adversary.candidates import exclude_by_counting, find_candidates
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
 from reveil.adversary.promises import Promises, read_promises
@@ -125,10 +125,10 @@ class View:
         return closed
 
     @cached_property
-    def settled(self) -> BoolArray:
+    def known_members(self) -> BoolArray:
         """Groups of which it is known exactly who is in them: as many persons as records, and in no other group."""
-        settled: BoolArray = self.closed & (self.fits == self.real)
-        return settled
+        known_members: BoolArray = self.closed & (self.fits == self.real)
+        return known_members
 
     @cached_property
     def sure(self) -> CodeArray:
@@ -423,7 +423,7 @@ def _view(
         everybody = False  # somebody else is in the table instead
     found = replace(found, fits=found.fits + strangers)
     if counted:
-        found = settle(found, groups.real, all_published=everybody)
+        found = exclude_by_counting(found, groups.real, all_published=everybody)
     truth = people.truth_of(number, own.ids, column)
     return View(
         number,

@@ -54,7 +54,7 @@ def followed(evidence: Evidence) -> Findings:
         change = np.where(last < 0, 0, 1 + (last != values[t])) if told else np.zeros(len(ids), np.int64)
         records[t] += np.where(here, change, 0)
         last = np.where(here, values[t], last)
-    return _shares(evidence, persons, records, values)
+    return _shares_of_people(evidence, persons, records, values)
 
 
 def record_cells(evidence: Evidence) -> dict[str, Any] | None:
@@ -110,7 +110,7 @@ def _invalid(evidence: Evidence, told: pl.DataFrame, shown: pl.DataFrame) -> set
     return bad
 
 
-def _shares(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:
+def _shares_of_people(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:
     sure = np.flatnonzero((persons != -1).all(axis=0) & (persons >= 0).any(axis=0))
     cells = np.zeros(len(sure) + records.shape[1], np.int64)
     for own, others in zip(persons, records, strict=True):

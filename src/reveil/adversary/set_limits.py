@@ -254,5 +254,5 @@ def person_cells(evidence: Evidence) -> tuple[IntArray, IntArray, BoolArray]:
         doubtful = np.zeros(view.n_groups, np.bool_)
         doubtful[groups[(groups >= 0) & ~sure]] = True
         own = groups[sure][first]
-        known |= (own >= 0) & np.append(view.settled & ~doubtful, False)[own]
+        known |= (own >= 0) & np.append(view.known_members & ~doubtful, False)[own]
     return cell, size.astype(np.int64), known

@@ -45,7 +45,7 @@ def command(out: str, quiet: bool) -> None:
         console.stage("making up a hospital")
         for month, raw in enumerate(hospital.year(stories.PATIENTS, months=stories.MONTHS, seed=1), start=1):
             raw.write_csv(folder / "raw" / f"{month:02}.csv")
-        told = _told(folder, console)
+        told = _outcomes(folder, console)
         console.stage("writing the page")
         from reveil.cli.demo_page import write_page
 
@@ -53,7 +53,7 @@ def command(out: str, quiet: bool) -> None:
     click.echo("\n".join([*_lines(told), "", *_where(folder)]))
 
 
-def _told(folder: Path, console: Console) -> dict[str, Outcome]:
+def _outcomes(folder: Path, console: Console) -> dict[str, Outcome]:
     """Tell all the stories, as many at a time as there are cores."""
     told: dict[str, Outcome] = {}
     # Processes are spawned: a fork after compiled threads have run does not end well.

@@ -111,7 +111,7 @@ class Outcome:
 def tell(name: str, out: str) -> Outcome:
     """Publish a story's releases, attack them with all in hand, and measure the last one."""
     from reveil.adversary import audit
-    from reveil.adversary.over_time import course
+    from reveil.adversary.over_time import audit_over_time
     from reveil.analysis.measures import measure
     from reveil.cli.console import json_target, write_json
     from reveil.series.config import load_config
@@ -122,7 +122,7 @@ def tell(name: str, out: str) -> Outcome:
         releases = [_published(config, folder, name, *given) for given in story.releases]
     truth = [folder / "raw" / f"{month:02}.csv" for _, month, _ in story.releases]
     if story.naive and len(releases) > len(RECIPIENTS):
-        on = course(releases, config.schema, truth, story.known, steps=4)
+        on = audit_over_time(releases, config.schema, truth, story.known, steps=4)
         found, held = on.audit, [(step.releases, step.audit.summary["certain"]) for step in on.steps["diagnosis"]]
     else:
         found = audit(releases, config.schema, truth=truth, known=story.known)

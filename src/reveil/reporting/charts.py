@@ -62,7 +62,7 @@ def lines(
             for one, value in zip(places, values, strict=True)
         ]
         plot.line(place, points)
-    told = [_told(name, x, values) for name, values in series.items()]
+    told = [_spoken_numbers(name, x, values) for name, values in series.items()]
     return plot.chart(title, [*told, *([] if bound is None else [f"The bound is {number(bound)}."])])
 
 
@@ -89,7 +89,7 @@ def bars(
             if value is not None:
                 left = plot.across.at(spot + 0.5) - width * len(series) / 2 + place * width
                 plot.bar(place, left, width, at_y(0.0), at_y(value))
-    return plot.chart(title, [_told(name, labels, own) for name, own in series.items()])
+    return plot.chart(title, [_spoken_numbers(name, labels, own) for name, own in series.items()])
 
 
 def timeline(
@@ -124,7 +124,7 @@ def timeline(
     for place, own in enumerate(beside.values(), start=len(up) + len(down)):
         points = [None if v is None else (plot.across.at(i + 0.5), at_y(v)) for i, v in enumerate(own)]
         plot.line(place, points)
-    return plot.chart(title, [_told(name, labels, own) for name, own in every.items()])
+    return plot.chart(title, [_spoken_numbers(name, labels, own) for name, own in every.items()])
 
 
 def _given(value: Number, *, log: bool) -> float | None:
@@ -138,7 +138,7 @@ def _or_zero(value: Number) -> float:
     return 0.0 if value is None else float(value)
 
 
-def _told(name: str, places: Sequence[object], values: Sequence[float | None]) -> str:
+def _spoken_numbers(name: str, places: Sequence[object], values: Sequence[float | None]) -> str:
     """Say the numbers of a series: all where they are few, else its ends and what lies between."""
     known = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
     if not known:

@@ -84,7 +84,7 @@ def test_fitting_movers(seed):
         [(value, rank, sets[s]) for value, rank, s in holes],
         values,
         ranks,
-        nearest_free.LOOK,
+        nearest_free.HOLES_TRIED,
     )
     assert found.tolist() == expected
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings, joined, mask_of
-from reveil.adversary.beliefs import shares_of
+from reveil.adversary.beliefs import group_beliefs
 
 if TYPE_CHECKING:
     from reveil.adversary.attacks.base import FloatArray
@@ -45,14 +45,14 @@ class Serial(Attack):
             group[view.present[known]] = own
             if not view.all_published:
                 there[view.present[known]] = np.minimum(view.real[own] / np.maximum(view.fits[own], 1), 1.0)
-            # A group that is not settled gives no exact number, one that is unknown gives none at all.
-            settled = np.append(view.settled, False)
-            exact[view.present] &= settled[view.only]
+            # A group whose members are not known gives no exact number, one that is unknown gives none at all.
+            known_members = np.append(view.known_members, False)
+            exact[view.present] &= known_members[view.only]
             mask[view.present[known]] |= mask_of(evidence, view.number)
             # Who is in a group, as a number: the same persons have the same.
             band = np.zeros(view.n_groups, np.int64)
             np.add.at(band, own, marks[view.present[known]])
-            told.append(_ReleaseBeliefs(view.values, shares_of(view).each, group, there, band))
+            told.append(_ReleaseBeliefs(view.values, group_beliefs(view).each, group, there, band))
         parts = []
         harmless, permanent = evidence.declared("harmless"), evidence.declared("permanent")
         for start in range(0, size, AT_ONCE):
@@ -77,7 +77,7 @@ class _ReleaseBeliefs:
     """What one release tells: the shares of values in groups, everybody's group, and how surely they are in it."""
 
     values: Ragged[np.int32]
-    shares: FloatArray
+    beliefs: FloatArray
     group: CodeArray
     there: FloatArray
     band: IntArray
@@ -95,16 +95,16 @@ def _survival(
         row, place = row[kept], place[kept]
         keys.append(known[row].astype(np.int64) * domain + own.values.items[place])
         with np.errstate(divide="ignore"):
-            terms.append(np.log1p(-own.shares[place] * own.there[known[row]]))
+            terms.append(np.log1p(-own.beliefs[place] * own.there[known[row]]))
         bands.append(own.band[own.group[known[row]]])
     key, term, band = np.concatenate(keys), np.concatenate(terms), np.concatenate(bands)
     if len(permanent):
-        lasting = np.isin(key % domain, permanent)
+        permanently = np.isin(key % domain, permanent)
         order = np.lexsort((term, band, key))
         again = np.zeros(len(key), np.bool_)
         same = (np.diff(key[order]) == 0) & (np.diff(band[order]) == 0)
         again[order[1:]] = same
-        key, term = key[~(lasting & again)], term[~(lasting & again)]
+        key, term = key[~(permanently & again)], term[~(permanently & again)]
     pairs, inverse = np.unique(key, return_inverse=True)
     sums = np.zeros(len(pairs))
     np.add.at(sums, inverse, term)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings, joined, mask_of
-from reveil.adversary.beliefs import shares_of
+from reveil.adversary.beliefs import group_beliefs
 from reveil.adversary.known_values import HIDDEN
 from reveil.core.arrays import BoolArray, CodeArray, Ragged
 from reveil.releases.release import classes_of
@@ -54,7 +54,7 @@ class Values(Attack):
             told = own.value >= 0
             np.maximum.at(best, view.present[told], own.belief[told])
             single = told & (view.only >= 0)
-            np.maximum.at(alone, view.present[single], shares_of(view).best[view.only[single]])
+            np.maximum.at(alone, view.present[single], group_beliefs(view).best[view.only[single]])
         seen = best > 0
         summary = {
             "values_known": known.many,
@@ -125,7 +125,7 @@ def _beliefs(
         kinds["group"].to_numpy(), view.n_groups, np.arange(kinds.height, dtype=np.int32)
     )
     joint = replace(view, values=combined, counts=kinds["rows"].to_numpy().astype(np.int64))
-    share = shares_of(joint).each * view.sizes[kinds["group"].to_numpy()]
+    share = group_beliefs(joint).each * view.sizes[kinds["group"].to_numpy()]
     kinds = kinds.with_columns(share=pl.Series(share))
 
     unknown = np.any([known < 0 for known in truths], axis=0)

@@ -112,7 +112,7 @@ def gather(given, blocks, ordered, keys, ids):
 
 
 @kernel
-def settle(given, tail, least_room, divided, old):
+def write_back(given, tail, least_room, divided, old):
     """Write blocks back after splits: the first ``old`` where they were, the others at the tail. Returns the tail.
 
     ``given`` is the store, ``divided`` what to write.

@@ -75,7 +75,7 @@ def nest(records, slot, shared, starts, slots, cells, offsets):
                 tail[top, slot[i]] = i
                 after[i] = -1
         if top >= 0:
-            _rest(records, cells, at, head[top], after, slots[b])
+            _form_with_holes(records, cells, at, head[top], after, slots[b])
 
 
 @kernel
@@ -104,7 +104,7 @@ def _append(head, tail, after, top, slots):
 
 
 @kernel
-def _rest(records, cells, at, head, after, slots):
+def _form_with_holes(records, cells, at, head, after, slots):
     """Form groups with holes of what is left."""
     while True:
         some = False

@@ -233,7 +233,7 @@ class BangFile:
         if self._tail + wanted > len(self._store):
             self._make_room(wanted)
         written = bang_file.SplitRecords(numbers, keys, ids, divided.own, divided.starts, divided.ends)
-        self._tail = bang_file.settle(self._blocks, self._tail, 2 * self.capacity, written, len(large))
+        self._tail = bang_file.write_back(self._blocks, self._tail, 2 * self.capacity, written, len(large))
         self._enter(divided.prefixes(keys), divided.levels, numbers[len(large) :])
         self._log.append(BlockChange(True, numbers[divided.origin], numbers[len(large) :]))
 

@@ -96,7 +96,7 @@ def _among(state: Mapping[str, Any], left: pl.Series) -> Layout:
     return {**state, "values": left.gather(order[nearest[there]]).to_list(), "cells": cells[there].tolist()}
 
 
-def lasting_blocks(
+def remembered_blocks(
     method: Mapping[str, Any],
     codes: Codes,
     given: Mapping[str, Sequence[Any]] | None,

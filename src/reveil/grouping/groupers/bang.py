@@ -13,7 +13,7 @@ import polars as pl
 from reveil.core import registry
 from reveil.core.errors import ConfigError, shown
 from reveil.grouping.bang.index import Filed
-from reveil.grouping.bang.memory import lasting_blocks, without_values
+from reveil.grouping.bang.memory import remembered_blocks, without_values
 from reveil.grouping.groupers.base import Grouper
 from reveil.models.base import whole_number
 
@@ -124,7 +124,7 @@ class BangA(Grouper):
     ) -> tuple[Grouper, Codes, Mapping[str, Any]]:
         """Put a snapshot into the blocks of the earlier releases; only where records came or went anything changes."""
         made = {"kind": self.name, **self.parameters()}
-        filed, tree, kept = lasting_blocks(made, codes, self.scales, layout, part=part)
+        filed, tree, kept = remembered_blocks(made, codes, self.scales, layout, part=part)
         return Cut(self, filed, tree), filed.codes, kept
 
     def forgetting(self, layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Mapping[str, Any] | None:

@@ -76,10 +76,10 @@ class Microaggregation(TowardsT):
         """Build the clusters of the variant."""
         task.check_asked(self)
         ground = Ground(task.codes)
-        return _near_first(task, ground) if self.variant == "k-first" else _values_first(task, ground)
+        return _nearest_first(task, ground) if self.variant == "k-first" else _values_first(task, ground)
 
 
-def _near_first(task: Task, ground: Ground) -> Partition:
+def _nearest_first(task: Task, ground: Ground) -> Partition:
     """Cluster with swaps and merge what is not valid; of several sizes and shares of t to work towards, the best.
 
     Clusters of the smallest size, right at the limit, leave no room for the last ones, and merging these with their

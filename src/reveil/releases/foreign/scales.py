@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
 
 Point = int | float | Fraction
-Stretch = tuple[Point, Point]  # first and last
-Reader = Callable[[str], Stretch | None]
+Points = tuple[Point, Point]  # first and last
+Reader = Callable[[str], Points | None]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,60}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,3})?")
@@ -86,7 +86,7 @@ def scale_of(attribute: Attribute) -> ColumnValues | None:
     return None
 
 
-def number(text: str) -> Stretch | None:
+def number(text: str) -> Points | None:
     """Read a number, exactly."""
     if _INTEGER.fullmatch(text):
         return int(text), int(text)
@@ -97,7 +97,7 @@ def number(text: str) -> Stretch | None:
     return _endless(text)
 
 
-def days(text: str) -> Stretch | None:
+def days(text: str) -> Points | None:
     """Read a day, a month, a year, or the day of a moment, as days since 1970."""
     moment = _MOMENT.fullmatch(text)
     found = _DAYS.fullmatch(moment[1] if moment else text)
@@ -117,7 +117,7 @@ def days(text: str) -> Stretch | None:
     return first - _EPOCH.toordinal(), last - _EPOCH.toordinal()
 
 
-def _endless(text: str) -> Stretch | None:
+def _endless(text: str) -> Points | None:
     found = _ENDLESS.fullmatch(text)
     if found is None:
         return None
@@ -143,7 +143,7 @@ def _reader(dtype: pl.DataType) -> Reader:
     return number
 
 
-def _floating(text: str, *, single: bool) -> Stretch | None:
+def _floating(text: str, *, single: bool) -> Points | None:
     if not _NUMBER.fullmatch(text):
         return _endless(text)
     value = float(text)
@@ -153,11 +153,11 @@ def _floating(text: str, *, single: bool) -> Stretch | None:
     return value, value
 
 
-def _times(stretch: Stretch | None, unit: int) -> Stretch | None:
+def _times(stretch: Points | None, unit: int) -> Points | None:
     return None if stretch is None else (stretch[0] * unit, stretch[1] * unit)
 
 
-def _time(text: str) -> Stretch | None:
+def _time(text: str) -> Points | None:
     found = _TIME.fullmatch(text)
     if found is None:
         return _endless(text)
@@ -168,7 +168,7 @@ def _time(text: str) -> Stretch | None:
     return point, point
 
 
-def _moment(text: str, ticks: int, zone: ZoneInfo | None) -> Stretch | None:
+def _moment(text: str, ticks: int, zone: ZoneInfo | None) -> Points | None:
     found = _MOMENT.fullmatch(text)
     try:
         if found is None:

@@ -35,13 +35,13 @@ def joined(node: Node) -> Tree[Part]:
     there are four: each column is either among its values or not.
     """
 
-    def alone(leaf: Leaf) -> Tree[Part]:
+    def one_part(leaf: Leaf) -> Tree[Part]:
         return Part(leaf.column.text, leaf)
 
     def opposite(tree: Tree[Part]) -> Tree[Part]:
         return Part(tree.column, Not(tree.node)) if isinstance(tree, Part) else Not(tree)
 
-    return fold(node, alone, partial(_merged, And), partial(_merged, Or), opposite)
+    return fold(node, one_part, partial(_merged, And), partial(_merged, Or), opposite)
 
 
 def _merged(kind: type[And[Part]] | type[Or[Part]], trees: list[Tree[Part]]) -> Tree[Part]:

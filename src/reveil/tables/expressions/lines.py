@@ -111,7 +111,7 @@ class LineDivision(CountedDivision):
     def spread(self, region: IntArray, regions: int, cells: IndexArray | None = None) -> Spread:
         """Measure every region but that of the lowest stretch, which has the rest."""
         line = self.line if cells is None else self.line.at(cells)
-        amounts, meets = _stretches(line, self.cuts, region, regions)
+        amounts, meets = _measure_regions(line, self.cuts, region, regions)
         measure = line.measure
         if not line.exact:
             amounts = np.where(line.point, meets, amounts)
@@ -128,14 +128,14 @@ class LineDivision(CountedDivision):
         if not self.line.exact:
             places = ordinals(np.array([cut.value for cut in cuts], np.float64))
             cuts = [LineCut(int(at) + cut.after) for cut, at in zip(cuts, places, strict=True)]
-        counts, _ = _stretches(line, cuts, region, regions)
+        counts, _ = _measure_regions(line, cuts, region, regions)
         counts[region[-1]] += line.null.astype(np.int64)
         return counts
 
     def within(self, region: IntArray, regions: int, inner: IndexArray, outer: IndexArray) -> FloatArray:
         """Measure values by the outer interval, and null by its share there."""
         line = self.line
-        amounts, meets = _stretches(line, self.cuts, region, regions)
+        amounts, meets = _measure_regions(line, self.cuts, region, regions)
         found = amounts[:, inner]
         if not line.exact:
             # On a line of floats a point has no length, unless the outer interval is this point.
@@ -147,7 +147,7 @@ class LineDivision(CountedDivision):
         return share
 
 
-def _stretches(line: Intervals, cuts: list[LineCut], region: IntArray, regions: int) -> tuple[Numbers, BoolArray]:
+def _measure_regions(line: Intervals, cuts: list[LineCut], region: IntArray, regions: int) -> tuple[Numbers, BoolArray]:
     """Measure each region on the line, and whether it meets each interval; null is another matter."""
     lowest = int(region[0])
     amounts = np.zeros((regions, len(line.lo)), line.amount.dtype)

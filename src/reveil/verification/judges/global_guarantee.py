@@ -123,7 +123,7 @@ class GlobalGuarantee(GuaranteeJudge):
         settings = promised.settings
         group, mark, count = shown.members
         harmless = marks_of(pl.Series([*settings.get("harmless", ()), SUPPRESSED_VALUE], dtype=pl.String))
-        lasting = marks_of(pl.Series(list(settings.get("permanent", ())), dtype=pl.String))
+        permanent_marks = marks_of(pl.Series(list(settings.get("permanent", ())), dtype=pl.String))
         sizes = shown.groups.rows
         if shown.population is not None:
             sizes = sizes + absent_in(shown)
@@ -137,10 +137,10 @@ class GlobalGuarantee(GuaranteeJudge):
             "who", "survival", mark=pl.Series(whole(known["high"].to_numpy(), known["low"].to_numpy()))
         )
         pairs = pairs.join(known, on=["who", "mark"], how="left")
-        once = pl.col("mark").is_in(pl.Series(lasting).implode()) & pl.col("survival").is_not_null()
+        once = pl.col("mark").is_in(pl.Series(permanent_marks).implode()) & pl.col("survival").is_not_null()
         entries: list[Entry] = []
-        if len(lasting):
-            entries += cls._cohorts(shown, people, pairs.filter(once), lasting, record)
+        if len(permanent_marks):
+            entries += cls._cohorts(shown, people, pairs.filter(once), permanent_marks, record)
         left = pl.when(once).then("survival").otherwise(pl.col("survival").fill_null(1.0) * pl.col("now"))
         pairs = pairs.with_columns(left=left)
         l = float(written("l", settings["l"]))
@@ -152,7 +152,7 @@ class GlobalGuarantee(GuaranteeJudge):
 
     @classmethod
     def _cohorts(
-        cls, shown: Shown, people: pl.DataFrame, again: pl.DataFrame, lasting: Any, record: Record
+        cls, shown: Shown, people: pl.DataFrame, again: pl.DataFrame, permanent_marks: Any, record: Record
     ) -> list[Entry]:
         """Refuse cohorts that are not published whole, with their permanent values as they were; return new ones."""
         wrong = again.filter((pl.col("survival") - pl.col("now")).abs() > _NEAR).height
@@ -170,7 +170,7 @@ class GlobalGuarantee(GuaranteeJudge):
         if wrong:
             raise unsafe("persons who share a permanent value would not be published together as they were")
         group, mark, _ = shown.members
-        touched = np.unique(group[np.isin(mark, lasting)])
+        touched = np.unique(group[np.isin(mark, permanent_marks)])
         new = people.filter(pl.Series(np.isin(people["group"].to_numpy(), touched)))
         new = new.join(known, on="who", how="anti")
         high, low = halves(shown.row_marks(shown.one_column))
@@ -186,7 +186,9 @@ class GlobalGuarantee(GuaranteeJudge):
         )
         # Who is told with a permanent value is told with it for good.
         became = told.join(known.select("who", "release", "grp"), on="who")
-        became = became.filter(pl.Series(np.isin(whole(became["high"].to_numpy(), became["low"].to_numpy()), lasting)))
+        became = became.filter(
+            pl.Series(np.isin(whole(became["high"].to_numpy(), became["low"].to_numpy()), permanent_marks))
+        )
         rows = pl.concat([rows, became.select(rows.columns).cast(dict(rows.schema))])  # type: ignore[arg-type]
         made = mine.group_by("group").len("size")
         size = SIZE.frame(

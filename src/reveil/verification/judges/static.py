@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reveil.verification.promised import Promised
 
 # Methods that look at who has which value, whatever they are asked for.
-_LOOK = frozenset(["anatomy", "fragmentation", "microaggregation", "sabre", "stack-deal"])
+_READ_VALUES = frozenset(["anatomy", "fragmentation", "microaggregation", "sabre", "stack-deal"])
 
 
 class Static(GuaranteeJudge):
@@ -58,7 +58,7 @@ class Static(GuaranteeJudge):
             return {"blind"}
         method = settings.get("method")
         method = method if isinstance(method, dict) else {}
-        looks = told.reads_values or method.get("kind") in _LOOK or method.get("choose") == "gain"
+        looks = told.reads_values or method.get("kind") in _READ_VALUES or method.get("choose") == "gain"
         return {"counted"} if looks else {"blind", "counted"}
 
     @classmethod
