@@ -73,7 +73,7 @@ def _ways(rows: tuple[int, ...], members: int) -> int:
 
     ways = [1] + [0] * members
     for most in rows:
-        ways = [sum(comb(n, own) * ways[n - own] for own in range(min(most, n) + 1)) for n in range(members + 1)]
+        ways = [sum(comb(n, times) * ways[n - times] for times in range(min(most, n) + 1)) for n in range(members + 1)]
     return ways[members]
 
 
@@ -120,17 +120,17 @@ def _averaged(
     while start < len(persons):
         before = ends[start - 1] if start else 0
         end = max(int(np.searchsorted(ends, before + AT_ONCE, side="right")), start + 1)
-        own = view.candidates.take(persons[start:end])
-        total = own.reduce(np.add, view.sizes[own.items])
-        members = csr_array((np.ones(len(own.items)), own.items, own.offsets), shape=(end - start, view.n_groups))
+        taken = view.candidates.take(persons[start:end])
+        total = taken.reduce(np.add, view.sizes[taken.items])
+        members = csr_array((np.ones(len(taken.items)), taken.items, taken.offsets), shape=(end - start, view.n_groups))
         mixed = (members @ told).tocsr()
         mixed.sort_indices()  # of equal values the first is taken, in whatever order the groups came
         best, value[start:end] = likeliest(
             Ragged(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int32)), mixed.data
         )
         belief[start:end] = best / np.maximum(total, 1)
-        alone = np.diff(mixed.indptr) == 1
-        belief[start:end][alone] = 1.0
+        single = np.diff(mixed.indptr) == 1
+        belief[start:end][single] = 1.0
         start = end
     certain = (belief >= 1) & view.all_published
     return view.present[persons], belief, value, certain, np.full(len(persons), np.nan)

@@ -89,10 +89,10 @@ def narrowed(appearances: Appearances, alive: BoolArray) -> Possible:
             candidates, masks, marks
         )
         for number in range(len(appearances.appearance_starts) - 1):
-            own = slice(appearances.appearance_starts[number], appearances.appearance_starts[number + 1])
-            if dirty[own].any():
+            of_release = slice(appearances.appearance_starts[number], appearances.appearance_starts[number + 1])
+            if dirty[of_release].any():
                 moved += _match(appearances, number, left, dirty)
-                dirty[own] = False
+                dirty[of_release] = False
         if not moved:
             break
     return replace(left, rounds=rounds)
@@ -192,10 +192,10 @@ def _edges_to_match(appearances: Appearances, number: int, left: Possible, dirty
 
 def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArray) -> int:
     """Keep of one release what lies on a perfect matching of persons with rows; return by how much that is less."""
-    own = _edges_to_match(appearances, number, left, dirty)
-    if not len(own.edge):
+    edges = _edges_to_match(appearances, number, left, dirty)
+    if not len(edges.edge):
         return 0
-    masks, appearance, group = left.masks, own.appearance, own.group
+    masks, appearance, group = left.masks, edges.appearance, edges.group
     # Persons with one and the same candidate and the same possible values are of one kind, and one stands for all.
     last = np.flatnonzero(np.diff(appearance, append=-1))
     many = np.repeat(np.diff(last, prepend=-1), np.diff(last, prepend=-1))
@@ -221,13 +221,13 @@ def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArr
     found = matchable(
         Network(
             persons,
-            own.part[example],
+            edges.part[example],
             kind[edge].astype(np.int64),
             row_place,
             appearances.counts[rows],
             group_place,
             appearances.room[groups],
-            own.outside,
+            edges.outside,
         )
     )
     lies = found.edges
@@ -239,12 +239,12 @@ def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArr
     reached |= (many == 1) & reached[example[kind]]
 
     here, kind = appearance[last], kind[last]
-    bad = ~found.possible[own.part[last]]
+    bad = ~found.possible[edges.part[last]]
     stays = found.outside[kind] | bad
     after = np.where(stays[:, None], masks[here], masks[here] & union[kind])
     moved = (after != masks[here]).any(axis=1).sum() + (~reached).sum() + (left.loose[here] & ~stays).sum()
     masks[here] = after
-    left.alive[own.edge] = reached
+    left.alive[edges.edge] = reached
     left.loose[here] &= stays
     left.broken[here] |= bad
     return int(moved)

@@ -241,9 +241,9 @@ class _Options:
 
     @classmethod
     def of(cls, appearances: Appearances, possible: Possible, label: IntArray, chosen: BoolArray) -> _Options:
-        own = np.flatnonzero(chosen[label])
-        own = own[np.lexsort((appearances.release[own], appearances.person[own], label[own]))]
-        starts = np.flatnonzero(np.diff(label[own], prepend=-1))
+        members = np.flatnonzero(chosen[label])
+        members = members[np.lexsort((appearances.release[members], appearances.person[members], label[members]))]
+        starts = np.flatnonzero(np.diff(label[members], prepend=-1))
         there = chosen[label]
         edges = np.flatnonzero(possible.alive)
         appearance = appearances.candidates.owners()[edges]
@@ -257,9 +257,9 @@ class _Options:
         options = offsets_of_sorted(appearance, appearances.n)
         distinct, place = np.unique(appearance * appearances.domain + value, return_inverse=True)
         rank = place - np.searchsorted(distinct, appearance * appearances.domain)
-        listed = Ragged(np.append(starts, len(own)).astype(np.int64), own)
-        laid = worlds.Options(listed.offsets, own, options, group, value, row, rank)
-        return cls(listed, label[own[starts]], appearance, laid)
+        listed = Ragged(np.append(starts, len(members)).astype(np.int64), members)
+        laid = worlds.Options(listed.offsets, members, options, group, value, row, rank)
+        return cls(listed, label[members[starts]], appearance, laid)
 
     def best(self, appearances: Appearances, weight: FloatArray) -> tuple[IntArray, FloatArray, CodeArray]:
         """Return the appearances, the largest weight of a value of each, and that value."""
@@ -297,8 +297,8 @@ def _count(
     total[these.component] = number
     counted = small.copy()
     counted[these.component] = number > 0
-    own = these.appearances.items
-    found.impossible[own[(total == 0)[label[own]]]] = True
+    members = these.appearances.items
+    found.impossible[members[(total == 0)[label[members]]]] = True
     appearance, weight, value = these.best(appearances, tally.astype(np.float64))
     good = counted[label[appearance]] & (found.how[appearance] == _UNKNOWN)
     appearance, share, value = appearance[good], weight[good] / total[label[appearance[good]]], value[good]
@@ -311,9 +311,9 @@ def _looks(appearances: Appearances, possible: Possible, label: IntArray, chosen
     """Return how many options the appearances of each chosen component have together: what one drawn world costs."""
     edges = np.flatnonzero(possible.alive)
     appearance = appearances.candidates.owners()[edges]
-    own = chosen[label[appearance]]
+    wanted = chosen[label[appearance]]
     looks = np.zeros(len(chosen), np.int64)
-    np.add.at(looks, label[appearance[own]], appearances.distinct[appearances.candidates.items[edges[own]]])
+    np.add.at(looks, label[appearance[wanted]], appearances.distinct[appearances.candidates.items[edges[wanted]]])
     return looks
 
 

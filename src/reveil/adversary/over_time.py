@@ -87,8 +87,8 @@ def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | Non
     findings = made(evidence, attacks, seed, stage=lambda _: None)
     last = findings if len(evidence.views) == 1 else made(evidence.last_alone, attacks, seed, stage=lambda _: None)
     medians = {}
-    for name, (_, own) in findings.items():
+    for name, (_, found) in findings.items():
         top = np.zeros(len(there))
-        np.maximum.at(top, own.person, own.belief)
+        np.maximum.at(top, found.person, found.belief)
         medians[name] = float(np.median(top[there])) if there.any() else 0.0
     return AuditStep(len(evidence.views), judge(evidence, findings, last, threshold, named=False), medians)

@@ -93,8 +93,8 @@ def _invalid(evidence: Evidence, told: pl.DataFrame, shown: pl.DataFrame) -> set
     models = [model for model in models if not isinstance(model, ValueModel) or model.concerns(evidence.column)]
     bad: set[int] = set()
     for view in evidence.views if models else ():
-        own = shown.filter(pl.col("view") == view.number).sort("cell")
-        cells, sizes = own["cell"].to_numpy(), own["size"].to_numpy().astype(np.int64)
+        here = shown.filter(pl.col("view") == view.number).sort("cell")
+        cells, sizes = here["cell"].to_numpy(), here["size"].to_numpy().astype(np.int64)
         rows = told.filter((pl.col("view") == view.number) & (pl.col("value") >= 0))
         place = np.searchsorted(cells, rows["cell"].to_numpy())
         values = Histogram.of(place, rows["value"].to_numpy(), len(cells), max(len(evidence.values), 1))
@@ -113,8 +113,8 @@ def _invalid(evidence: Evidence, told: pl.DataFrame, shown: pl.DataFrame) -> set
 def _shares_of_people(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:
     sure = np.flatnonzero((persons != -1).all(axis=0) & (persons >= 0).any(axis=0))
     cells = np.zeros(len(sure) + records.shape[1], np.int64)
-    for own, others in zip(persons, records, strict=True):
-        key = np.concatenate([own[sure], others]) + 3
+    for groups, others in zip(persons, records, strict=True):
+        key = np.concatenate([groups[sure], others]) + 3
         _, cells = np.unique(cells * (int(key.max(initial=0)) + 1) + key, return_inverse=True)
     n_cells = int(cells.max(initial=-1)) + 1
     mine, theirs = cells[: len(sure)], cells[len(sure) :]

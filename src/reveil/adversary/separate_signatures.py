@@ -46,19 +46,22 @@ def known_signatures(evidence: Evidence, appearances: Appearances) -> KnownSigna
     known = -1
     for _ in range(ROUNDS):
         for number, view in enumerate(evidence.views):
-            own = slice(appearances.appearance_starts[number], appearances.appearance_starts[number + 1])
+            of_release = slice(appearances.appearance_starts[number], appearances.appearance_starts[number + 1])
             if not len(view.codes):
                 continue
             placed = chains.ReleaseCandidates(
                 view.candidates.offsets, view.candidates.items, appearances.group_starts[number], view.present, number
             )
             chains.signatures_left(
-                placed, told, sets, chains.SignaturesLeft(many[own], least[own], group[own], agreed[own])
+                placed,
+                told,
+                sets,
+                chains.SignaturesLeft(many[of_release], least[of_release], group[of_release], agreed[of_release]),
             )
             if appearances.unplaced[number]:
-                agreed[own] = False  # anybody may be one of those who were not published
-            sure = agreed[own]
-            told[view.present[sure], number] = group[own][sure]
+                agreed[of_release] = False  # anybody may be one of those who were not published
+            sure = agreed[of_release]
+            told[view.present[sure], number] = group[of_release][sure]
         # Only what is known now and was not before can tell more.
         if agreed.sum() == known:
             break

@@ -72,6 +72,6 @@ def _target(page: Path, kept: Kept) -> Path:
 def _kept(about: Config | Series, *given: Sequence[Any] | None) -> Kept:
     """Return what is read, and the vault."""
     read = [Path(one) for each in given for one in each or () if isinstance(one, str | os.PathLike)]
-    own = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
+    secret_paths = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
     hidden = about.schema.names(Role.PERSON, Role.IDENTIFIER)
-    return Kept((*about.files, own[1], *read), own[:1], hidden)
+    return Kept((*about.files, secret_paths[1], *read), secret_paths[:1], hidden)

@@ -72,7 +72,7 @@ def _column(name: str, steps: list[AuditStep]) -> dict[str, Any]:
     last = steps[-1].audit
     telling = [
         attack
-        for attack, own in last.attacks.items()
+        for attack, found in last.attacks.items()
         if any((step.audit.attacks[attack]["highest"] or 0) > 0 for step in steps)
     ]
     return {

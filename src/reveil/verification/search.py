@@ -58,13 +58,13 @@ def check_assignment(
     ``loose`` rows need not have the values of a record; then it is exact for the others. ``deepest``: where boxes are
     nested, the level of the innermost box that holds each record.
     """
-    own, told = _values(snapshot, release)
+    raw, told = _values(snapshot, release)
     empty = release.manifest.dirty + loose
     if release.groups is None:
         slots = _rows_alike({"box": release.classes, "value": told})
     else:
         slots = _rows_alike({"box": release.classes, "group": groups.of_row, "value": told})
-    fits, kinds = _candidates(release, lines, own, slots, deepest)
+    fits, kinds = _candidates(release, lines, raw, slots, deepest)
     seats = None
     if groups.fakes.any():
         seats = Seats(slots["group"].to_numpy().astype(np.int64), groups.real)
@@ -85,10 +85,10 @@ def check_two_tables(
     likewise the second: exact for each of the two. That one and the same assignment fills both, only placements say.
     """
     names = batch.columns[1:-1]
-    own, told = _numbered(snapshot.frame.select(names), batch.drop(GROUP, COUNT))
+    raw, told = _numbered(snapshot.frame.select(names), batch.drop(GROUP, COUNT))
     plain, row_plain = _values(snapshot, release)
     places = _places(release, lines)
-    records = pl.DataFrame({"point": places.of_record, "plain": plain, "value": own})
+    records = pl.DataFrame({"point": places.of_record, "plain": plain, "value": raw})
     kinds = records.group_by("point", "plain", "value").len("records").with_row_index("kind")
     place = np.searchsorted(groups.numbers, batch[GROUP].to_numpy())
     second = pl.DataFrame({"group": place, "value": told, "rows": batch[COUNT]}).with_row_index("slot")

@@ -41,17 +41,19 @@ class Serial(Attack):
         for view in evidence.views:
             group, there = np.full(size, -1, np.int32), np.ones(size)
             known = view.only >= 0
-            own = view.only[known]
-            group[view.present[known]] = own
+            only_group = view.only[known]
+            group[view.present[known]] = only_group
             if not view.all_published:
-                there[view.present[known]] = np.minimum(view.real[own] / np.maximum(view.fits[own], 1), 1.0)
+                there[view.present[known]] = np.minimum(
+                    view.real[only_group] / np.maximum(view.fits[only_group], 1), 1.0
+                )
             # A group whose members are not known gives no exact number, one that is unknown gives none at all.
             known_members = np.append(view.known_members, False)
             exact[view.present] &= known_members[view.only]
             mask[view.present[known]] |= mask_of(evidence, view.number)
             # Who is in a group, as a number: the same persons have the same.
             band = np.zeros(view.n_groups, np.int64)
-            np.add.at(band, own, marks[view.present[known]])
+            np.add.at(band, only_group, marks[view.present[known]])
             told.append(_ReleaseBeliefs(view.values, group_beliefs(view).each, group, there, band))
         parts = []
         harmless, permanent = evidence.declared("harmless"), evidence.declared("permanent")
@@ -88,15 +90,15 @@ def _survival(
 ) -> tuple[IntArray, FloatArray]:
     """Return the pairs of person and value that were ever linked, and the logarithm of the chance they never were."""
     keys, terms, bands = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
-    for own in told:
-        known = persons[own.group[persons] >= 0]
-        row, place = own.values.places(own.group[known])
-        kept = ~np.isin(own.values.items[place], harmless)
+    for beliefs in told:
+        known = persons[beliefs.group[persons] >= 0]
+        row, place = beliefs.values.places(beliefs.group[known])
+        kept = ~np.isin(beliefs.values.items[place], harmless)
         row, place = row[kept], place[kept]
-        keys.append(known[row].astype(np.int64) * domain + own.values.items[place])
+        keys.append(known[row].astype(np.int64) * domain + beliefs.values.items[place])
         with np.errstate(divide="ignore"):
-            terms.append(np.log1p(-own.beliefs[place] * own.there[known[row]]))
-        bands.append(own.band[own.group[known[row]]])
+            terms.append(np.log1p(-beliefs.beliefs[place] * beliefs.there[known[row]]))
+        bands.append(beliefs.band[beliefs.group[known[row]]])
     key, term, band = np.concatenate(keys), np.concatenate(terms), np.concatenate(bands)
     if len(permanent):
         permanently = np.isin(key % domain, permanent)

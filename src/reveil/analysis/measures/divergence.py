@@ -67,16 +67,16 @@ def block_weights(nesting: Nesting, columns: Sequence[MeasuredColumn], weights: 
     """
     sizes = [np.maximum(column.admits, 1)[column.index] for column in columns]
     volumes: Numbers = np.ones(len(weights), wide_type(sizes))
-    for own in sizes:
-        volumes = volumes * own.astype(volumes.dtype)
+    for widths in sizes:
+        volumes = volumes * widths.astype(volumes.dtype)
     inner = np.flatnonzero(nesting.parent >= 0)
     left = volumes.copy()
     np.subtract.at(left, nesting.parent[inner], volumes[inner])
     # A block without a point of the snapshot's has no record of it to account for.
-    own = weights * np.where(left > 0, volumes / np.where(left > 0, left, 1), 0.0).astype(np.float64)
-    around = np.zeros(len(own))
-    around[inner] = own[nesting.parent[inner]]
-    return np.asarray(own - around, np.float64)
+    density = weights * np.where(left > 0, volumes / np.where(left > 0, left, 1), 0.0).astype(np.float64)
+    around = np.zeros(len(density))
+    around[inner] = density[nesting.parent[inner]]
+    return np.asarray(density - around, np.float64)
 
 
 def distinct_points(columns: Sequence[MeasuredColumn]) -> tuple[CodeArray, IntArray]:

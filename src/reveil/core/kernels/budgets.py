@@ -75,8 +75,8 @@ def _accepts(item, size, items, most, tally):
     if value >= 0 and (count[value] + 1 > most[size] or (count[value] + 1) * need[value] > size):
         return False
     for k in range(starts[item], starts[item + 1]):
-        own = count[pair_values[k]] + (pair_values[k] == value)
-        if own > 0 and own * pair_needs[k] > size:
+        times = count[pair_values[k]] + (pair_values[k] == value)
+        if times > 0 and times * pair_needs[k] > size:
             return False
     return True
 
@@ -192,9 +192,9 @@ def grow(items, points, seeds, sizes, neighbours):
                     # All the groups to come could not hold this value: it must be in this one.
                     for item in _beside(pool, pool_starts, later, earlier, value + 1, seed):
                         if item >= 0 and _accepts(item, target, items, most, tally):
-                            own = _growth(points, item, low, high)
-                            if own < cost:
-                                best, cost = item, own
+                            growth = _growth(points, item, low, high)
+                            if growth < cost:
+                                best, cost = item, growth
                 if best < 0:
                     asked += 1
             if best < 0:
@@ -213,9 +213,9 @@ def grow(items, points, seeds, sizes, neighbours):
                 for c in range(gathered):
                     item = around[c]
                     if labels[item] == -1:
-                        own = _growth(points, item, low, high)
-                        if own < cost and _accepts(item, target, items, most, tally):
-                            best, cost = item, own
+                        growth = _growth(points, item, low, high)
+                        if growth < cost and _accepts(item, target, items, most, tally):
+                            best, cost = item, growth
             if best < 0 and (right < total or behind >= 0):
                 tried = 0
                 for key in by_count:
@@ -223,9 +223,9 @@ def grow(items, points, seeds, sizes, neighbours):
                         continue
                     for item in _beside(pool, pool_starts, later, earlier, key, seed):
                         if item >= 0:
-                            own = _growth(points, item, low, high)
-                            if own < cost and _accepts(item, target, items, most, tally):
-                                best, cost = item, own
+                            growth = _growth(points, item, low, high)
+                            if growth < cost and _accepts(item, target, items, most, tally):
+                                best, cost = item, growth
                     tried += 1
                     if tried == VALUES:
                         break
@@ -296,9 +296,9 @@ def place(items, points, labels, groups, todo, most, reach):
                 m = behind[m]
             if good:
                 found += 1
-                own = _growth(points, item, low, high)
-                if own < cost:
-                    best, cost = g, own
+                growth = _growth(points, item, low, high)
+                if growth < cost:
+                    best, cost = g, growth
                 if found == TRIES:
                     break
         if best < 0:
@@ -417,9 +417,9 @@ def split(items, points, labels, groups, most, least):
                 continue
             side, widest = 0, -1.0
             for a in range(points.shape[1]):
-                own = points[order[first:last], a]
-                if own.max() - own.min() > widest:
-                    side, widest = a, own.max() - own.min()
+                places = points[order[first:last], a]
+                if places.max() - places.min() > widest:
+                    side, widest = a, places.max() - places.min()
             order[first:last] = order[first:last][np.argsort(points[order[first:last], side], kind="mergesort")]
             for step in range(CUTS):
                 cut = first + size // 2 + ((step + 1) // 2 if step % 2 else -(step // 2))

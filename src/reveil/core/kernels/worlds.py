@@ -163,9 +163,9 @@ def count(given, lives, free, once, steps, tally):
                     top = 0
                     for o in range(options[s], options[s + 1]):
                         top = max(top, rank[o] + 1)
-                    own, key = key % top, key // top
+                    digit, key = key % top, key // top
                     for o in range(options[s], options[s + 1]):
-                        if rank[o] == own:
+                        if rank[o] == digit:
                             tally[o] += 1
                             break
             found = different

@@ -73,7 +73,8 @@ def without_values(layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -
     given = layout["method"].get("scales") or {}
     none = pl.Series([], dtype=pl.String)
     kept = {
-        name: own if name in given else _among(own, values.get(name, none)) for name, own in layout["scales"].items()
+        name: state if name in given else _among(state, values.get(name, none))
+        for name, state in layout["scales"].items()
     }
     return {**layout, "scales": kept}
 

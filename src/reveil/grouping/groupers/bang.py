@@ -175,10 +175,12 @@ def _cut_points(scales: object) -> dict[str, list[Any]]:
     """Return cut points as lists of plain values; whether they fit their columns, the table says."""
     if not isinstance(scales, Mapping) or not all(isinstance(name, str) for name in scales):
         raise ConfigError("bang: scales must be a table", hint="scales = { age = [18, 30, 65] }")
-    for name, own in scales.items():
-        if not isinstance(own, Sequence | np.ndarray | pl.Series) or isinstance(own, str):
+    for name, points in scales.items():
+        if not isinstance(points, Sequence | np.ndarray | pl.Series) or isinstance(points, str):
             raise ConfigError(f"bang: the scale of {name!r} must be a list", hint=f"Write {name} = [18, 30, 65].")
-    return {name: own.tolist() if isinstance(own, np.ndarray) else list(own) for name, own in scales.items()}
+    return {
+        name: points.tolist() if isinstance(points, np.ndarray) else list(points) for name, points in scales.items()
+    }
 
 
 def _plain(points: Sequence[Any]) -> list[Any]:

@@ -216,7 +216,12 @@ class _Binder:
         node = taxonomy.node_of_label.get(label)
         if node is None and self.field.folds:
             node = next(
-                (own for name, own in taxonomy.node_of_label.items() if fold_text(name) == fold_text(label)), None
+                (
+                    found_node
+                    for name, found_node in taxonomy.node_of_label.items()
+                    if fold_text(name) == fold_text(label)
+                ),
+                None,
             )
         if node is not None:
             return Among(frozenset(taxonomy.leaves[taxonomy.lo[node] : taxonomy.hi[node] + 1]))

@@ -49,7 +49,7 @@ class GlobalGuarantee(GuaranteeJudge):
 
     kind: ClassVar[str] = "global"
     remembers: ClassVar[bool] = True
-    own: ClassVar[frozenset[str]] = frozenset(
+    own_settings: ClassVar[frozenset[str]] = frozenset(
         ["l", "strategy", "releases", "alpha", "harmless", "permanent", "when_exhausted", "largest", "population"]
     )
     fixed: ClassVar[tuple[str, ...]] = ("when_exhausted",)
@@ -96,10 +96,10 @@ class GlobalGuarantee(GuaranteeJudge):
     @classmethod
     def meaning(cls, told: Promised) -> Meaning:
         """At most one l-th ever, and so at any time, but for what is harmless; whom a list hides nobody knows of."""
-        own = told.settings
-        free = {key: tuple(sorted(own.get(key) or ())) for key in ("harmless", "permanent")}
-        against: Against = "nothing" if own.get("population") else "presence"
-        return Meaning("ever", believed(float(1 / written("l", own["l"])), "ever", "value", **free), against)
+        settings = told.settings
+        free = {key: tuple(sorted(settings.get(key) or ())) for key in ("harmless", "permanent")}
+        against: Against = "nothing" if settings.get("population") else "presence"
+        return Meaning("ever", believed(float(1 / written("l", settings["l"])), "ever", "value", **free), against)
 
     @classmethod
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:

@@ -23,7 +23,7 @@ class Static(GuaranteeJudge):
     """Judge a release alone: its groups, what was left out, and the grade."""
 
     kind: ClassVar[str] = "static"
-    own: ClassVar[frozenset[str]] = frozenset(["suppress", "bins", "beta", "epsilon", "delta"])
+    own_settings: ClassVar[frozenset[str]] = frozenset(["suppress", "bins", "beta", "epsilon", "delta"])
     may_count: ClassVar[frozenset[str]] = frozenset(["suppressed"])
 
     @classmethod
