@@ -56,7 +56,7 @@ def test_candidates_are_the_boxes_around_a_person(drawn):
 @settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whoever_fits_too_many_groups_is_nowhere_and_still_counts(monkeypatch, drawn):
     persons, boxes = drawn
-    monkeypatch.setattr(candidates, "MOST", 2)
+    monkeypatch.setattr(candidates, "MOST_GROUPS", 2)
     monkeypatch.setattr(candidates, "SAMPLE", 1)
     monkeypatch.setattr(candidates, "HITS", 1)
     view = gathered(persons, boxes)

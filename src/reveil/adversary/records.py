@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
     from reveil.core.arrays import CodeArray, IntArray
 
-ELSEWHERE = -2  # not in this release
+NOT_IN_RELEASE = -2  # not in this release
 
 
 def followed(evidence: Evidence) -> Findings:
@@ -33,8 +33,8 @@ def followed(evidence: Evidence) -> Findings:
     if any(view.row_ids is None or view.row_codes is None for view in views):
         return Findings.nothing()
     ids = pl.concat([view.row_ids.drop_nulls() for view in views if view.row_ids is not None]).unique()
-    persons = np.full((len(views), len(evidence.persons)), ELSEWHERE, np.int64)
-    records = np.full((len(views), len(ids)), ELSEWHERE, np.int64)
+    persons = np.full((len(views), len(evidence.persons)), NOT_IN_RELEASE, np.int64)
+    records = np.full((len(views), len(ids)), NOT_IN_RELEASE, np.int64)
     values = np.full((len(views), len(ids)), -1, np.int32)
     for view, changed in zip(views, evidence.changed, strict=True):
         persons[view.number, view.present] = np.where(view.sure >= 0, view.sure * 4 + changed + 1, -1)

@@ -24,9 +24,9 @@ from reveil.models.any_group import AnyGroup
 from reveil.releases.groups import groups_of
 from reveil.releases.manifest import version
 from reveil.releases.respelling import respelled
+from reveil.reporting.docstring_sections import GRADES, sections
 from reveil.reporting.known_values import knowing
 from reveil.reporting.over_time import comparing, risk, trend
-from reveil.reporting.words import GRADES, sections
 from reveil.series.agreement import described
 from reveil.series.lines import line
 from reveil.series.published import silent

@@ -41,7 +41,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Meaning:
+class PromisedMeaning:
     """What is bounded, against whom, by which rule of signatures, and how far attacks may get."""
 
     about: About

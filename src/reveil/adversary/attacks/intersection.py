@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     WordArray = npt.NDArray[np.uint64]
 
 WORD = 64
-WORDS = 64  # of 64 values each; with more values only persons whose groups are known are intersected
+MOST_WORDS = 64  # of 64 values each; with more values only persons whose groups are known are intersected
 AT_ONCE = 1 << 22
 
 
@@ -60,7 +60,7 @@ def _cells(evidence: Evidence, runs: Runs) -> Findings:
 def _sets(evidence: Evidence, runs: Runs) -> Findings:
     """Find the runs for which one value is left, whichever of their candidate groups they were in."""
     words = -(-len(evidence.values) // WORD)
-    if words > WORDS:
+    if words > MOST_WORDS:
         return Findings.nothing()
     left = np.full((words, len(runs.person)), ~np.uint64(0))
     mask = np.zeros(len(runs.person), np.int64)

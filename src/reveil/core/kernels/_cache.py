@@ -31,7 +31,7 @@ from numba.core.serialize import dumps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OWN = 0o700
+_OWNER_ONLY = 0o700
 _OTHERS_WRITE = 0o022
 _DIGEST = 32
 
@@ -61,14 +61,14 @@ def folder() -> Path | None:
 
 def _trusted(wanted: Path) -> Path | None:
     for missing in reversed([path for path in (wanted, *wanted.parents) if not os.path.lexists(path)]):
-        missing.mkdir(_OWN, exist_ok=True)
+        missing.mkdir(_OWNER_ONLY, exist_ok=True)
     # Links on the way are followed to where they lead; the folder itself is none.
     found = wanted.parent.resolve() / wanted.name
     status = found.lstat()
     if not stat.S_ISDIR(status.st_mode) or not _only_mine(status) or not all(map(_stays, found.parents)):
         return None
-    if stat.S_IMODE(status.st_mode) != _OWN:
-        found.chmod(_OWN)
+    if stat.S_IMODE(status.st_mode) != _OWNER_ONLY:
+        found.chmod(_OWNER_ONLY)
     return found
 
 

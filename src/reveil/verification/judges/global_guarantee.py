@@ -15,7 +15,7 @@ from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.frequency_diversity import FrequencyDiversity
 from reveil.verification.judges.guarantee import GuaranteeJudge
 from reveil.verification.judges.k_anonymity import KAnonymity
-from reveil.verification.meaning import Meaning, believed
+from reveil.verification.meaning import PromisedMeaning, believed
 from reveil.verification.population import absent_in
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
@@ -41,7 +41,7 @@ SIZE = Kept("judged_cohort_sizes", keys=("release", "grp"), whole=("size",), per
 _SURVIVAL = Kept("survival", keys=("value",), whole=("links",), real=("survival",))
 _COHORTS = Kept("cohorts", whole=("cohort", "value"))
 _HAIR = 1e-12  # more than products of so few floats can be off
-_NEAR = 1e-9  # between products in another order
+_ROUNDING = 1e-9  # between products in another order
 
 
 class GlobalGuarantee(GuaranteeJudge):
@@ -94,12 +94,14 @@ class GlobalGuarantee(GuaranteeJudge):
         return bool(promised.settings.get("permanent"))
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one l-th ever, and so at any time, but for what is harmless; whom a list hides nobody knows of."""
         settings = told.settings
         free = {key: tuple(sorted(settings.get(key) or ())) for key in ("harmless", "permanent")}
         against: Against = "nothing" if settings.get("population") else "presence"
-        return Meaning("ever", believed(float(1 / written("l", settings["l"])), "ever", "value", **free), against)
+        return PromisedMeaning(
+            "ever", believed(float(1 / written("l", settings["l"])), "ever", "value", **free), against
+        )
 
     @classmethod
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:
@@ -155,7 +157,7 @@ class GlobalGuarantee(GuaranteeJudge):
         cls, shown: Shown, people: pl.DataFrame, again: pl.DataFrame, permanent_marks: Any, record: Record
     ) -> list[Entry]:
         """Refuse cohorts that are not published whole, with their permanent values as they were; return new ones."""
-        wrong = again.filter((pl.col("survival") - pl.col("now")).abs() > _NEAR).height
+        wrong = again.filter((pl.col("survival") - pl.col("now")).abs() > _ROUNDING).height
         known = record.of(COHORT, people["who"].to_numpy())
         there = known.join(people, on="who")
         of_group = people.group_by("group").len("n")
@@ -221,6 +223,8 @@ class GlobalGuarantee(GuaranteeJudge):
         """Refuse books in which more is left of a budget than what was published leaves."""
         keys = ["who", "high", "low"]
         both = record.rows(LEFT).join(told[0].rows, on=keys, how="left", suffix="_told")
-        lost = both.filter(pl.col("survival_told").is_null() | (pl.col("survival_told") > pl.col("survival") + _NEAR))
+        lost = both.filter(
+            pl.col("survival_told").is_null() | (pl.col("survival_told") > pl.col("survival") + _ROUNDING)
+        )
         if lost.height:
             raise forgotten(f"{lost['who'].n_unique():,} persons were told more than it remembers")

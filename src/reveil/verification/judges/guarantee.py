@@ -9,7 +9,7 @@ import numpy as np
 
 from reveil.core.errors import VerificationError
 from reveil.verification.judges.base import other_promise
-from reveil.verification.meaning import Meaning, of_groups
+from reveil.verification.meaning import PromisedMeaning, of_groups
 from reveil.verification.promised import Promised, group_demands
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ class GuaranteeJudge:
         return all(own.states(claim) for own in told.demands)
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """Return what follows from the parameters for those who attack releases; by default, what groups are like."""
-        return Meaning("people", of_groups(told.demands, "series" if cls.remembers else "release"))
+        return PromisedMeaning("people", of_groups(told.demands, "series" if cls.remembers else "release"))
 
     # The rule of the series
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from reveil.verification.arrays import halves, marks_of
 from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
-from reveil.verification.meaning import Meaning, believed
+from reveil.verification.meaning import PromisedMeaning, believed
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
@@ -30,9 +30,9 @@ class MInvariance(Signatures):
     kind: ClassVar[str] = "m-invariance"
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one m-th, of whoever stays: they keep their signature."""
-        return Meaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "kept")
+        return PromisedMeaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "kept")
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:  # noqa: ARG003

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # The vault's own books of it.
 _CELLS = Kept("cells", whole=("cell",))
-_TOLD = Kept("told_values", keys=("attribute", "release"), whole=("value",))
+_VALUES_TOLD = Kept("told_values", keys=("attribute", "release"), whole=("value",))
 _SIZES = Kept("cell_sizes", keys=("cell",), whole=("size",), personal=False)
 _COUNTS = Kept("cell_values", keys=("cell", "attribute", "release", "value"), whole=("number",), personal=False)
 _SEALED = Kept("sealed_cells", keys=("cell",), whole=("state",), personal=False)
@@ -127,7 +127,7 @@ class Refinement(GuaranteeJudge):
         ]
         following = int(max(int(cells["cell"].max() or 0), int(sizes["cell"].max() or 0))) + 1  # type: ignore[arg-type]
         found.append(Entry(NEXT, NEXT.frame(release=[number], next_cell=[following])))
-        for theirs, kept in ((_TOLD, VALUE), (_COUNTS, COUNTS), (_TABLES, TABLE)):
+        for theirs, kept in ((_VALUES_TOLD, VALUE), (_COUNTS, COUNTS), (_TABLES, TABLE)):
             parts = [kept.none()]
             rows = books.rows(theirs)
             for name in books.sensitive():

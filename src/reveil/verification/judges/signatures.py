@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # The vault's own books of releases from elsewhere.
-_ALONE = Kept("alone", keys=("value",))
+_PUBLISHED_ALONE = Kept("alone", keys=("value",))
 _SPOILED = Kept("spoiled", keys=("signature", "value"), personal=False)
 
 
@@ -46,7 +46,7 @@ class Signatures(GuaranteeJudge):
     def check_adopted(cls, shown: Shown, books: Books) -> None:
         """Refuse groups of a signature that somebody keeps beside others, and has to keep alone."""
         texts = books.codes(books.first_sensitive())
-        alone = books.rows(_ALONE).join(texts, left_on="value", right_on="code", how="left")
+        alone = books.rows(_PUBLISHED_ALONE).join(texts, left_on="value", right_on="code", how="left")
         spoiled = books.rows(_SPOILED).join(texts, left_on="value", right_on="code", how="left")
         if not alone.height and not spoiled.height:
             return

@@ -8,7 +8,7 @@ import polars as pl
 
 from reveil.verification.arrays import halves, whole
 from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
-from reveil.verification.meaning import Meaning, believed
+from reveil.verification.meaning import PromisedMeaning, believed
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
@@ -45,11 +45,11 @@ class TauSafety(Signatures):
         return super().states(claim, told)
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one m-th, of everybody at any time; nothing without the strict rule."""
         if told.settings.get("strict") is False:
-            return Meaning("value", (), "events")
-        return Meaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "apart")
+            return PromisedMeaning("value", (), "events")
+        return PromisedMeaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "apart")
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:

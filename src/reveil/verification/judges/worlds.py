@@ -12,7 +12,7 @@ from reveil.verification.arrays import marks_of
 from reveil.verification.cells import line_of
 from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.guarantee import GuaranteeJudge
-from reveil.verification.meaning import Bound, Meaning
+from reveil.verification.meaning import Bound, PromisedMeaning
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
@@ -75,10 +75,10 @@ class Worlds(GuaranteeJudge):
         return f"more than 1/{l}" in claim
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """Everybody keeps l values in worlds that fit all the releases; greedy placement bounds nothing."""
         most = 1 / int(told.settings["l"]) if told.settings.get("placement") == "blind" else None
-        return Meaning("value", (Bound("value", "series", most, attack="sequential"),))
+        return PromisedMeaning("value", (Bound("value", "series", most, attack="sequential"),))
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
