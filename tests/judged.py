@@ -11,7 +11,7 @@ from reveil.verification.series import Replay
 from reveil.verification.shown import Shown
 
 if TYPE_CHECKING:
-    from reveil.guarantees.base import Prepared
+    from reveil.guarantees.assembly import Prepared
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.record import Update
 
@@ -26,7 +26,8 @@ class Judged:
     def shown(self, prepared: Prepared, numbers, number: int, snapshot: Snapshot | None = None) -> Shown:
         """Return a release as it is shown; ``numbers`` are those of the persons of the snapshot, record by record."""
         numbers = np.asarray(numbers, np.int64)
-        strangers = np.zeros(0, np.int64) if prepared.dirty is None else np.asarray(prepared.dirty, np.int64)
+        dirty = prepared.draft.dirty
+        strangers = np.zeros(0, np.int64) if dirty is None else np.asarray(dirty, np.int64)
         everybody = np.concatenate([numbers, strangers, [-1]])
         return Shown(
             prepared.release,
@@ -35,7 +36,7 @@ class Judged:
             dirty=prepared.placement >= len(numbers),
             snapshot=snapshot,
             persons=numbers,
-            witness=getattr(prepared, "witness", None),
+            witness=prepared.witness,
             population=getattr(self.guarantee, "population", None),
             schema=None if snapshot is None else snapshot.schema,
         )

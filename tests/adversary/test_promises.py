@@ -15,8 +15,6 @@ from reveil.models.limits import Limit
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.releases import format_one
 from reveil.releases.limits import limits_of
-from reveil.releases.limits import stated as stated_limits
-from reveil.releases.promise import Promise
 from tests.cli.run import reveil
 from tests.manifests import promise_of
 
@@ -178,15 +176,14 @@ def test_every_guarantee_declares_what_its_manifest_is_read_as():
         "worlds": [rv.PossibleWorlds(3)],
     }
     assert cases.keys() == set(registry.names("guarantees"))
-    for kind, guarantees in cases.items():
+    for guarantees in cases.values():
         for own in guarantees:
-            stated = own.model.parameters() if kind in ("static", "refinement") else own.settings()
-            assert format_one.limits_of({"kind": kind, **stated}) == own.limits()
-            told = Promise(kind, "", limits=stated_limits(own.limits()))
-            assert limits_of(told) == own.limits()
-            assert own.limits()
-            numbers = [limit.at_most for limit in own.limits() if limit.about != "link" and limit.over == "series"]
-            assert own.bound == min((n for n in numbers if n is not None), default=None)
+            promise = own.promise(SCHEMA, None)
+            limits = limits_of(promise)
+            assert format_one.limits_of(promise.guarantee()) == limits
+            assert limits
+            numbers = [limit.at_most for limit in limits if limit.about != "link" and limit.over == "series"]
+            assert promise.bound == min((n for n in numbers if n is not None), default=None)
 
 
 def test_every_model_is_read_back_from_what_a_manifest_states():
@@ -203,5 +200,5 @@ def test_every_model_is_read_back_from_what_a_manifest_states():
 def test_what_promises_nothing_has_no_limits():
     assert limits_of(promise_of({"kind": "unknown"})) is None
     assert limits_of(promise_of({"kind": "tau-safety", "m": 4, "strict": False})) == ()
-    assert read_promises([promise_of({"kind": "unknown"})], None).series == ()
+    assert read_promises([promise_of({"kind": "unknown"})], None, SCHEMA).series == ()
     assert limits_of(promise_of({"kind": "static", "k": "many", "t": [1]})) == ()

@@ -11,6 +11,7 @@ import pytest
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.core.settings import Section, build
+from reveil.guarantees.settings import from_settings
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -85,10 +86,10 @@ def test_what_fits_is_built():
         ({"whole": 1, "number": "hiv"}, "number must be a number, not a text", "without quotes"),
         ({"whole": 1, "text": ["hiv"]}, "text must be a text, not a list", 'text = "..."'),
         ({"whole": 1, "flag": 1}, "flag must be true or false, not a whole number", "flag = true or flag = false"),
-        ({"whole": 1, "choice": "hiv"}, "choice must be 'one' or 'two'", 'choice = "one", say'),
+        ({"whole": 1, "choice": "three"}, "choice must be 'one' or 'two', not 'three'", 'choice = "one", say'),
         ({"whole": 1, "choice": 3}, "choice must be 'one' or 'two', not a whole number", 'choice = "one"'),
-        ({"whole": 1, "either": "hiv"}, "either must be a whole number or 'auto'", "auto"),
-        ({"whole": 1, "colour": "hiv"}, "colour must be 'red' or 'blue'", "red"),
+        ({"whole": 1, "either": "hiv"}, "either must be a whole number or 'auto', not a text", "auto"),
+        ({"whole": 1, "colour": "green"}, "colour must be 'red' or 'blue', not 'green'", "red"),
         ({"whole": 1, "texts": "hiv"}, "texts must be a list of texts, not a text", "brackets"),
         ({"whole": 1, "texts": ["hiv", 1]}, "texts must be a list of texts, not a list", "quotes"),
         ({"whole": 1, "values": "hiv"}, "values must be a list, not a text", "brackets"),
@@ -110,6 +111,6 @@ def test_what_does_not_fit_is_named_and_not_shown(given, message, hint):
 @pytest.mark.parametrize("kind", registry.names("guarantees"))
 def test_every_guarantee_names_what_it_does_not_know(kind):
     with pytest.raises(ConfigError) as caught:
-        registry.find("guarantees", kind).from_config({"strategy": "geometric", "alpha": 3.0, "nonsense": 1})
+        from_settings(registry.find("guarantees", kind), {"strategy": "geometric", "alpha": 3.0, "nonsense": 1})
     assert "has no setting" in caught.value.message
     assert "It knows: " in caught.value.hint

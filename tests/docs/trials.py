@@ -9,6 +9,7 @@ import polars as pl
 
 import reveil as rv
 from reveil.core import registry
+from reveil.guarantees.settings import from_settings
 
 VALUES = [f"d{n:02}" for n in range(12)]
 SETTINGS = {
@@ -55,7 +56,7 @@ def guarantee(kind, *more):
             continue
         added = tomllib.loads(line.replace("[...]", repr(VALUES)))
         settings = {**({} if "k" in added else settings), **added}
-    return registry.find("guarantees", kind).from_config(settings)
+    return from_settings(registry.find("guarantees", kind), settings)
 
 
 def schema(**more):

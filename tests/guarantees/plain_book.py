@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.base import Memory, Prepared
+from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
 from reveil.models.encoding import encode
 from reveil.releases.foreign import read_release
 from reveil.releases.membership import membership
 from reveil.tables.snapshot import Snapshot, canonical_text
 from tests.judged import Judged
+from tests.made import made
 
 if TYPE_CHECKING:
     import reveil as rv
+    from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Adoption
     from reveil.vault.protocol import Entries, Ledger
 
@@ -71,7 +73,7 @@ class PlainSeries:
         self.last: dict[int, dict[str, int]] = {}
         self.words: dict[str, list[str | None]] = {name: [] for name in (*schema.quasi, *schema.sensitive)}
         if schema.sensitive:
-            self.words[schema.sensitive[0]] += guarantee.declared(schema)
+            self.words[schema.sensitive[0]] += guarantee.traits.declared_in(schema)
         self.ledgers: dict[str, pl.DataFrame] = {}
         self.told: dict[int, list[str]] = {}
         self.present: set[object] = set()
@@ -104,7 +106,7 @@ class PlainSeries:
             values=lasting.get(first, np.full(len(people), -1, np.int32)),
             texts=pl.Series(self.words.get(first, []), dtype=pl.String),
             known=np.arange(len(self.words.get(first, [])), dtype=np.int32),
-            declared=np.arange(len(self.guarantee.declared(self.schema)), dtype=np.int32),
+            declared=np.arange(len(self.guarantee.traits.declared_in(self.schema)), dtype=np.int32),
             seen=seen.get(first, 0),
             present=np.array([p in self.present for p in people], np.bool_),
             changed=np.array(
@@ -123,9 +125,7 @@ class PlainSeries:
     def prepare(self, frame: pl.DataFrame, rng=None) -> tuple[Prepared, Memory]:
         """Prepare the next release and check its rule; nothing is remembered."""
         snapshot, memory = Snapshot(frame, self.schema, "the frame", "polars"), self.memory(frame)
-        prepared = self.guarantee.prepare(
-            snapshot, self.method, rng or self.rng, series=None, memory=memory, codes=encode(snapshot)
-        )
+        prepared = made(self.guarantee, snapshot, rng or self.rng, self.method, memory)
         if self.check:
             people = frame[self.schema.person].to_list()
             new = (p for p in people if p not in self.persons)
@@ -137,7 +137,8 @@ class PlainSeries:
     def publish(self, frame: pl.DataFrame, rng=None) -> Prepared:
         """Prepare the next release and remember what it tells."""
         prepared, memory = self.prepare(frame, rng)
-        self._remember(frame, memory, prepared.entries, prepared.told, replaces=prepared.replaces)
+        told = prepared.draft.remembered
+        self._remember(frame, memory, told.entries, told.told, replaces=told.replaces)
         return prepared
 
     def adopt(self, frame: pl.DataFrame, table: pl.DataFrame) -> Adoption:
@@ -145,7 +146,7 @@ class PlainSeries:
         types = {name: frame.schema[name] for name in self.schema.sensitive}
         snapshot, memory = Snapshot(frame, self.schema, "the frame", "polars"), self.memory(frame)
         release = read_release(table, self.schema, types=types)
-        found = self.guarantee.adopted(memory, snapshot, release, membership(release, encode(snapshot)))
+        found = self.guarantee.adopt(memory, snapshot, release, membership(release, encode(snapshot)))
         if found.more is not None:
             self.words[self.schema.sensitive[0]] += found.more.to_list()
         self._remember(frame, memory, found.entries, found.told, replaces=found.replaces)
@@ -197,7 +198,7 @@ class PlainSeries:
         found = {}
         for row, record in enumerate(prepared.placement.tolist()):
             if record >= 0:
-                who = people[record] if record < asked else names[int(prepared.dirty[record - asked])]
+                who = people[record] if record < asked else names[int(prepared.draft.dirty[record - asked])]
                 found[who] = (row, int(groups[row]))
         return found
 

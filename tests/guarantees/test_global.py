@@ -14,6 +14,7 @@ from reveil.core.errors import ConfigError, DataError, FileError, InfeasibleErro
 from reveil.guarantees.lifetime.global_guarantee import GlobalGuarantee
 from reveil.guarantees.lifetime.global_release import COHORTS, SURVIVAL, Situation
 from reveil.guarantees.lifetime.strategies import ConstantRatio, Geometric
+from reveil.guarantees.settings import from_settings
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.testing.series import histories, schema
 from reveil.testing.worlds import Group, enumerate_worlds
@@ -130,7 +131,7 @@ def test_withholding_depends_on_the_value_and_the_manifest_says_so():
     assert Situation.of(memory, guarantee.terms(memory)).out.all()  # everybody has the value of before
     other = series.memory(frame.with_columns(pl.lit("new").alias("disease")))
     assert not Situation.of(other, guarantee.terms(other)).out.any()
-    assert any("absence tells it" in line for line in guarantee.promise()[2])
+    assert any("absence tells it" in line for line in guarantee.promise(SCHEMA, None).assumes)
 
 
 def test_a_value_that_is_too_frequent_is_refused_with_the_numbers_and_without_the_value():
@@ -149,7 +150,7 @@ def test_one_value_for_everybody():
         PlainSeries(GlobalGuarantee(2, ConstantRatio(releases=3)), SCHEMA).publish(frame)
     free = PlainSeries(GlobalGuarantee(2, ConstantRatio(releases=3), harmless=("flu",)), SCHEMA).publish(frame)
     assert free.release.manifest["achieved"]["k"] >= 5
-    assert free.entries[0].rows.is_empty()
+    assert free.draft.remembered.entries[0].rows.is_empty()
 
 
 def test_too_few_records():
@@ -192,7 +193,7 @@ def test_the_adversary_confirms_the_bound_over_twenty_releases():
             prepared = series.publish(frame)
             releases.append(prepared.release)
             snapshots.append(frame)
-            sizes.append(prepared.facts["average_group"])
+            sizes.append(prepared.draft.remembered.facts["average_group"])
             stay = frame.sample(60, seed=int(rng.integers(99)))
             new = table(rng, range(count, count + 240), values, weights / weights.sum())
             frame, count = pl.concat([stay, new.cast(stay.schema)]), count + 240
@@ -208,7 +209,7 @@ def test_larger_parameters_make_larger_groups():
     frame = table(np.random.default_rng(3), range(2000), [f"d{i}" for i in range(100)])
 
     def average(l, strategy):
-        return PlainSeries(GlobalGuarantee(l, strategy), SCHEMA).publish(frame).facts["average_group"]
+        return PlainSeries(GlobalGuarantee(l, strategy), SCHEMA).publish(frame).draft.remembered.facts["average_group"]
 
     for values in (
         [average(l, ConstantRatio(releases=3)) for l in (2, 3, 5)],
@@ -284,7 +285,7 @@ def test_absent_persons_of_a_list_dilute_groups_and_boxes_hold_them():
     assert manifest["groups"] > 100 // 5  # fewer records per group
     assert "does not know who is in the table" in manifest["claim"]
     assert manifest["guarantee"]["population"] is True
-    survival = prepared.entries[0].rows["survival"]
+    survival = prepared.draft.remembered.entries[0].rows["survival"]
     assert (survival >= 0.8 - 1e-12).all()
     # Every box holds at least five persons of the list.
     inside = np.ones((manifest["groups"], 1000), np.bool_)
@@ -328,16 +329,16 @@ def test_the_rule_is_judged_from_the_published_values():
 
 
 def test_from_a_config():
-    made = GlobalGuarantee.from_config({"l": 2, "strategy": "constant-ratio", "releases": 3, "harmless": ["flu", 7]})
+    made = from_settings(GlobalGuarantee, {"l": 2, "strategy": "constant-ratio", "releases": 3, "harmless": ["flu", 7]})
     assert made == GlobalGuarantee(2, ConstantRatio(releases=3), harmless=("flu", "7"))
     assert "flu" not in repr(made)
-    assert made.settings()["harmless"] == ["7", "flu"]
-    assert made.bound == 0.5
-    other = GlobalGuarantee.from_config({"l": 2.5, "strategy": "geometric", "alpha": 3.0, "largest": 40})
+    assert made.traits.settings["harmless"] == ["7", "flu"]
+    assert made.promise(SCHEMA, None).bound == 0.5
+    other = from_settings(GlobalGuarantee, {"l": 2.5, "strategy": "geometric", "alpha": 3.0, "largest": 40})
     assert (other.strategy, other.most_rows) == (Geometric(alpha=3), 40)
     assert GlobalGuarantee(2, Geometric(alpha=3)).most_rows == 60
-    assert other.may_change("largest", 40, 50)
-    assert not other.may_change("l", 2, 3)
+    assert other.traits.may_change("largest", 40, 50)
+    assert not other.traits.may_change("l", 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +359,7 @@ def test_from_a_config():
 )
 def test_settings_that_cannot_be(settings, words):
     with pytest.raises(ConfigError, match=words):
-        GlobalGuarantee.from_config(settings)
+        from_settings(GlobalGuarantee, settings)
 
 
 @pytest.mark.parametrize(

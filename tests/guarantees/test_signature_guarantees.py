@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.core.errors import ConfigError, DataError, InfeasibleError, RefusedError, VerificationError
+from reveil.guarantees.comparing import check_promise
 from reveil.releases.admitted import admitted_codes
 from reveil.tables.snapshot import Snapshot
 from reveil.testing.series import changed, histories, schema
@@ -40,8 +41,8 @@ def run(guarantee, snapshots, seed=0, domain=None):
             series.append([])
             continue
         snapshot = Snapshot(frame, own, "the frame", "polars")
-        verify(prepared.release, snapshot, prepared.model, placement=prepared.placement)
-        guarantee.check_promise(prepared.release.manifest, own, frame.height)
+        verify(prepared.release, snapshot, prepared.draft.model, placement=prepared.placement)
+        check_promise(guarantee, prepared.release.manifest, own, None)
         series.append(groups_of(prepared, frame, own))
     return series
 
@@ -238,7 +239,9 @@ def test_counterfeits_reach_the_lower_bound_where_nobody_moves():
     for t in range(5):
         frame = table([(pid, age, disease) for pid, (age, disease) in people.items()])
         prepared = memory.publish(frame, np.random.default_rng(t))
-        assert prepared.release.manifest["counterfeits"]["total"] == prepared.facts["fewest_counterfeits"]
+        assert (
+            prepared.release.manifest["counterfeits"]["total"] == prepared.draft.remembered.facts["fewest_counterfeits"]
+        )
         people = {pid: own for pid, own in people.items() if rng.random() > 0.2}
         people |= {300 + 100 * t + i: (int(rng.integers(18, 90)), str(rng.choice(list(VALUES)))) for i in range(60)}
 
@@ -270,7 +273,7 @@ def test_who_does_not_know_the_groups_is_bounded_too(snapshots, seed):
         numbers, index = np.unique(release.groups, return_inverse=True)
         classes = [release.classes[index == g][0] for g in range(len(numbers))]
         inside = np.ones((frame.height, len(numbers)), np.bool_)
-        for attribute in prepared.codes.quasi:
+        for attribute in prepared.draft.codes.quasi:
             cells = release.cells[attribute.name]
             admitted = admitted_codes(cells, attribute)
             for g, class_ in enumerate(classes):

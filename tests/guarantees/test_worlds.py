@@ -14,10 +14,14 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import reveil as rv
 from reveil.core.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
+from reveil.guarantees.comparing import check_promise
+from reveil.guarantees.draft import Request
+from reveil.guarantees.settings import from_settings
 from reveil.guarantees.worlds.possible_worlds import PossibleWorlds
 from reveil.guarantees.worlds.world_ledgers import BATCHES, world_ledger
 from reveil.releases.admitted import admitted_codes
 from reveil.tables.snapshot import Snapshot
+from reveil.verification import Promised
 from tests.guarantees.worlds.plain_book import PlainBook
 from tests.judged import Judged
 
@@ -83,7 +87,7 @@ def test_every_world_is_consistent_with_every_release(l, options, columns, seed)
         assert len({world["disease"][record] for world in worlds}) == l
     for prepared in published:
         for world in worlds:
-            assert consistent(prepared.release, prepared.codes, world)
+            assert consistent(prepared.release, prepared.draft.codes, world)
 
 
 def test_plain_columns_move_with_the_sensitive_value():
@@ -131,7 +135,7 @@ def test_a_column_that_comes_later_follows_the_worlds():
     book.schema = SCHEMA
     prepared = book.publish(frame, np.random.default_rng(1))
     assert book.rows(world_ledger(3)).equals(before)
-    assert all(consistent(prepared.release, prepared.codes, world) for world in worlds_of(book, frame, 3)[0])
+    assert all(consistent(prepared.release, prepared.draft.codes, world) for world in worlds_of(book, frame, 3)[0])
 
 
 # Refusals
@@ -216,37 +220,40 @@ def test_what_cannot_work_is_refused_before_data():
             rv.Schema(person="pid", quasi=("age",), sensitive="disease", orders={"disease": ["a", "b"]}), None
         )
     with pytest.raises(ConfigError, match="needs a vault"):
-        worlds.prepare(None, None, None, series=None)
-    assert PossibleWorlds.from_config({"l": 3, "blind": True}) == PossibleWorlds(3, blind=True)
+        worlds.decide(Request(None), None)
+    assert from_settings(PossibleWorlds, {"l": 3, "blind": True}) == PossibleWorlds(3, blind=True)
 
 
 # Promises and verification
 
 
 def test_promises():
-    assert PossibleWorlds(4).bound == 0.25
-    assert PossibleWorlds(4, placement="greedy").bound is None
+    assert PossibleWorlds(4).promise(SCHEMA, None).bound == 0.25
+    assert PossibleWorlds(4, placement="greedy").promise(SCHEMA, None).bound is None
     grades = {"worlds": {}, "blind": {"blind": True}, "none": {"placement": "greedy"}}
     claims = set()
     for grade, options in grades.items():
-        guarantee, claim, _ = PossibleWorlds(4, **options).promise()
-        assert guarantee["grade"] == grade
-        claims.add(claim)
+        promise = PossibleWorlds(4, **options).promise(SCHEMA, None)
+        assert promise.grade == grade
+        claims.add(promise.claim)
     assert len(claims) == 3
-    assert PossibleWorlds(3).may_change("p", 100, 50)
-    assert not PossibleWorlds(3).may_change("l", 3, 2)
+    assert PossibleWorlds(3).traits.may_change("p", 100, 50)
+    assert not PossibleWorlds(3).traits.may_change("l", 3, 2)
     release = PlainBook(PossibleWorlds(3), SCHEMA).publish(table(), np.random.default_rng(0)).release
     for other in (PossibleWorlds(2), PossibleWorlds(3, blind=True), PossibleWorlds(3, placement="greedy")):
         with pytest.raises(VerificationError, match="something else"):
-            other.check_promise(release.manifest, SCHEMA, 40)
-    PossibleWorlds(3, p=7, project=True).check_promise(release.manifest, SCHEMA, 40)
+            check_promise(other, release.manifest, SCHEMA, None)
+    check_promise(PossibleWorlds(3, p=7, project=True), release.manifest, SCHEMA, None)
     # A release from before the grade had a name of its own promises the same in other words.
     words = "Over all the releases of this series together, nobody's sensitive value is told with more than 1/3"
-    earlier = {"claim": f"{words}, up to what the boundaries of the buckets tell."}
-    earlier["guarantee"] = {**release.manifest["guarantee"], "grade": "counted"}
-    PossibleWorlds(3).check_promise({**release.manifest, **earlier}, SCHEMA, 40)
-    with pytest.raises(VerificationError, match="left out"):
-        PossibleWorlds(3).check_promise({**release.manifest, "suppressed": 1}, SCHEMA, 40)
+    claim = f"{words}, up to what the boundaries of the buckets tell."
+    earlier = replace(release.manifest, promise=replace(release.manifest.promise, grade="counted", claim=claim))
+    check_promise(PossibleWorlds(3), earlier, SCHEMA, None)
+    asked = Promised.of_guarantee(PossibleWorlds(3))
+    for manifest in (earlier, release.manifest):
+        asked.judge.check_manifest(manifest, Promised.told(manifest.promise.guarantee()), asked, SCHEMA, 40)
+    with pytest.raises(VerificationError, match="suppressed records"):
+        asked.judge.check_counts(replace(earlier, suppressed=1), asked, SCHEMA, 40)
 
 
 def test_a_release_that_does_not_fit_all_the_worlds_is_refused():

@@ -85,8 +85,9 @@ def command(*arguments):
 def tables(vault):
     """Return all that the vault's database knows, table by table, rows sorted; times are left out."""
     with Vault.open(vault, create=False) as opened:
-        connection = opened._con
-        names = ["settings", "releases", "attributes", "dictionary", "persons", "signatures", "told", "placements"]
+        connection = opened.store.connection
+        names = ["settings", "releases", "attributes", "dictionary", "persons", "placements"]
+        names += ["ledger_signatures", "ledger_told"]
         found = {name: sorted(connection.table(name).fetchall(), key=repr) for name in names}
     manifests = [json.loads(row[7]) for row in found["releases"]]
     found["releases"] = [(row[0], row[1], row[3], row[4], row[6], row[9]) for row in found["releases"]]

@@ -58,7 +58,7 @@ def anchor(folder):
 
 def acts(vault):
     with Vault.open(vault, create=False) as opened:
-        return [row[0] for row in opened._con.execute("SELECT act FROM chain ORDER BY entry").fetchall()]
+        return [row[0] for row in opened.store.connection.execute("SELECT act FROM chain ORDER BY entry").fetchall()]
 
 
 def test_every_change_of_state_moves_the_anchor(tmp_path):

@@ -181,7 +181,7 @@ def test_an_old_vault_goes_on_once_it_was_told_what_is_missing(restored, publish
     assert own.adopt(restored / "s3.csv", restored / "out" / "r3.csv").exact
     assert own.check(restored / "out") == []
     known, now = tables(published / "ward.vault"), tables(own.vault)
-    assert all(known[name] == now[name] for name in ("persons", "told", "signatures", "dictionary"))
+    assert all(known[name] == now[name] for name in ("persons", "ledger_told", "ledger_signatures", "dictionary"))
     assert own.placements(3, snapshot(0, 60)).height, "who is where is known, and archived"
     # The judge has a record of what was published here; what was adopted it takes over with the next release.
     settings = [[row for row in own["settings"] if "judged" not in row] for own in (known, now)]

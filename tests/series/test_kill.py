@@ -172,7 +172,7 @@ def test_an_abandoned_release_stays_told(folder, calm):
     assert manifest["previous"] == with_2[2].manifest_digest
     assert json.loads(with_2[2].manifest)["previous"] == digest(folder / "r1.manifest.json")
     assert own.check(folder) == []
-    assert {row[:4] for row in tables(own.vault)["told"]} >= {row[:4] for row in told["told"]}
+    assert {row[:4] for row in tables(own.vault)["ledger_told"]} >= {row[:4] for row in told["ledger_told"]}
     assert own.history()[2]["inserted"] == 2
 
 

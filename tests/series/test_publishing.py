@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.core import randomness as dice
 from reveil.core.randomness import generator
-from reveil.guarantees.static.static import prepare_static
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital, tables
 from reveil.verification import verify
+from tests.made import made_alone
 from tests.plain_reader import groups_of, rows_of
 
 quick = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
@@ -273,7 +273,7 @@ def test_bins_judge_and_exact_values_are_published():
 
 def test_placements_are_the_published_order():
     frame, schema = hospital.month(150), hospital.schema()
-    prepared = prepare_static(read_snapshot(frame, schema), rv.KAnonymity(5), rv.Mondrian(), generator(4))
+    prepared = made_alone(read_snapshot(frame, schema), rv.KAnonymity(5), rv.Mondrian(), generator(4))
     expected = frame["diagnosis"].gather(prepared.placement)
     assert prepared.release.values["diagnosis"].equals(expected)
 

@@ -73,7 +73,7 @@ def test_people_who_were_erased_do_not_end_it(published):
 
 def test_books_that_lost_something_are_found(published):
     series = rv.Series.load(published / "reveil.toml")
-    with series._opened() as vault, vault._transaction() as connection:
+    with series._opened() as vault, vault.store.transaction() as connection:
         connection.execute("DELETE FROM ledger_told WHERE person % 5 = 0")
     done = reveil("verify", "--series", "-c", published / "reveil.toml")
     assert done.returncode == 1
@@ -85,7 +85,7 @@ def test_books_that_lost_something_are_found(published):
 def test_a_series_from_before_the_judge_goes_on(published):
     """A vault without the judge's record: its books are taken over, and from then on the judge has its own."""
     series = rv.Series.load(published / "reveil.toml")
-    with series._opened() as vault, vault._transaction() as connection:
+    with series._opened() as vault, vault.store.transaction() as connection:
         connection.execute("DELETE FROM settings WHERE key = 'judged'")
         connection.execute("DELETE FROM ledger_judged_sets")
         connection.execute("DELETE FROM ledger_judged_members")

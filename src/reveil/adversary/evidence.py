@@ -17,7 +17,7 @@ from reveil.adversary.background import Background, read_people, read_placements
 from reveil.adversary.candidates import exclude_by_counting, find_candidates
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
-from reveil.adversary.promises import Promises, read_promises
+from reveil.adversary.promises import Promises, handed_over, read_promises
 from reveil.adversary.spellings import in_one_spelling
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
@@ -208,7 +208,7 @@ def gather(
     column = _sensitive(schema, column)
     people = read_people(len(releases), schema, population, truth)
     read = [_read(source, schema, people) for source in releases]
-    known = _known(known, read, people, placements, guarantee)
+    known = _known(known, read, people, placements, handed_over(guarantee, schema))
     read, people = in_one_spelling(read, people, schema)
     _check_order(read)
     if not any(column in release.group_values()[1].columns for release in read):
@@ -223,7 +223,7 @@ def gather(
     told = [None if table is None else canonical_text(table[column]) for table in people.values]
     values = pl.concat([*texts, *(table for table in told if table is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
-    promises = read_promises([release.manifest.promise for release in read], guarantee)
+    promises = read_promises([release.manifest.promise for release in read], guarantee, schema)
     if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
         promises = Promises((), tuple(() for _ in read))
     tables = people.present(known)
@@ -327,7 +327,7 @@ def _known(
     releases: Sequence[Release],
     people: Background,
     placements: Sequence[object] | None,
-    guarantee: Promising | None,
+    promise: Promise | None,
 ) -> str:
     if known is None:
         if placements:
@@ -335,7 +335,7 @@ def _known(
         if not people.attendance:
             return "nothing"
         meant = {against(release.manifest.promise) for release in releases}
-        meant.add(getattr(guarantee, "against", None) if getattr(guarantee, "remembers", False) else None)
+        meant.add(None if promise is None else against(promise))
         if "nothing" in meant:
             return "nothing"
         return "events" if people.truth and "events" in meant else "presence"

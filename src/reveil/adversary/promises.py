@@ -7,7 +7,7 @@ the guarantee that the caller names.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from reveil.models.limits import Limit, weakest
 from reveil.releases.limits import limits_of
@@ -16,13 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.releases.promise import Promise
+    from reveil.tables.schema import Schema
 
 
-class Promising(Protocol):
-    """What an audit may be handed as the promise of the releases: a guarantee, or a model for each release."""
+class OfSeries(Protocol):
+    """A guarantee."""
+
+    def promise(self, schema: Schema, method: None) -> Promise:
+        """Return what releases of a table with this schema promise."""
+
+
+class OfReleases(Protocol):
+    """A model, for each release alone."""
 
     def limits(self) -> tuple[Limit, ...]:
         """Return the limits."""
+
+
+Promising: TypeAlias = OfSeries | OfReleases  # what an audit may be handed as the promise of the releases
 
 
 @dataclass(frozen=True)
@@ -44,10 +55,17 @@ class Promises:
         )
 
 
-def read_promises(stated: Sequence[Promise], given: Promising | None) -> Promises:
+def handed_over(given: Promising | None, schema: Schema) -> Promise | None:
+    """Return the promise of what was handed over; None of a model, which says nothing of a series."""
+    made = getattr(given, "promise", None)
+    return None if made is None else made(schema, None)
+
+
+def read_promises(stated: Sequence[Promise], given: Promising | None, schema: Schema) -> Promises:
     """Put together what the manifests promise, and what was handed over for those that promise nothing."""
     stated_limits = [limits_of(promise) for promise in stated]
-    asked = () if given is None else given.limits()
+    series_wide = handed_over(given, schema)
+    asked = getattr(given, "limits", tuple)() if series_wide is None else limits_of(series_wide) or ()
     series = weakest(_over(limits, "series") for limits in stated_limits if limits is not None)
     silent = any(limits is None for limits in stated_limits)
     # A bound is kept by every release of the series that it was handed over for, whatever else these promise.

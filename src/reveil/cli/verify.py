@@ -45,6 +45,7 @@ def command(
     console = Console(quiet=quiet)
     with console.progress():
         console.stage("starting")
+        from reveil.guarantees.comparing import as_chosen
         from reveil.series.config import load_config
         from reveil.series.publishing import verify_file
 
@@ -52,12 +53,12 @@ def command(
         config = load_config(config_path)
         release = verify_file(config, str(release_path), str(snapshot_path), where=where, stage=console.stage)
     manifest = release.manifest  # every number has been computed anew and compared
-    sentence = config.guarantee.for_release(manifest).model_for(config.schema).sentence()
+    sentence = as_chosen(config.guarantee, manifest).model_for(config.schema).sentence()
     console.say(
         f"{release_path} is sound: {manifest['rows']:,} rows in {manifest['groups']:,} groups, the records of this "
         f"snapshot in their boxes; {sentence}"
     )
-    if config.guarantee.remembers:
+    if config.guarantee.traits.remembers:
         known = config.vault_path.exists()
         console.say(
             f"it is release {manifest['release']} of the series that the vault remembers"

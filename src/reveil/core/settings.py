@@ -1,7 +1,8 @@
 """Settings from a config: a table of it becomes a dataclass, and what does not fit is named with its section and key.
 
 The fields of the dataclass say which keys there are, which are needed, and, where their types are simple, what a value
-must be. A value is never shown, only what kind of value it is: some settings list sensitive values.
+must be. A value is not shown, only what kind of value it is: some settings list sensitive values. A word where one of
+a few words is meant is no such value, and is shown.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def _fitted(key: str, value: Any, kinds: tuple[Any, ...] | None, section: Sectio
         if _fits(value, kind):
             return kind(value) if isinstance(kind, type) and issubclass(kind, StrEnum) else value
     choices = _choices(kinds)
-    given = "" if choices and isinstance(value, str) else f", not {kind_of(value)}"
+    word = choices and isinstance(value, str) and not any(kind in _PLAIN for kind in kinds)
+    given = f", not {excerpt(value) if word else kind_of(value)}"
     hint = f'Write {key} = "{choices[0]}", say.' if choices else _hint(kinds).format(key=key)
     raise section.error(f"{section.owner}: {key} must be {_in_words(kinds)}{given}", f"{hint} See {section.place}.")
 

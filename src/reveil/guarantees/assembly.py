@@ -1,125 +1,167 @@
-"""From cells, classes and rows to a release and the description of its columns: what all guarantees share."""
+"""From what a guarantee decided to a release that nobody has seen yet: the one place where releases are put together.
+
+Rows are shuffled and groups numbered by dice, so that neither says how they were made; boxes are written, columns
+described, groups counted, and the manifest is made. Nothing is decided here.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import ConfigError, VerificationError
-from reveil.core.json_values import thawed
+from reveil.core.randomness import shuffled
 from reveil.grouping.recoders.boxes import FORMS
-from reveil.releases.manifest import SECOND, Counterfeits, PublishedColumn
-from reveil.releases.release import compact, dtype_name
-from reveil.releases.table import COUNT, GROUP, LEVEL
+from reveil.guarantees.checks import check_names
+from reveil.guarantees.counted import group_statistics, with_distances
+from reveil.models.encoding import encode_sensitive
+from reveil.releases.manifest import SECOND, Counterfeits, PublishedColumn, make_manifest
+from reveil.releases.release import compact, dtype_name, release_of, taken
+from reveil.releases.table import COUNT, GROUP, LEVEL, PublishedTable
 from reveil.tables.notation import Form
 from reveil.tables.schema import FOLDED, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from reveil.core.arrays import CodeArray
-    from reveil.grouping.groupers.base import Grouper
-    from reveil.guarantees.base import Memory
+    from reveil.core.json_values import JSON
+    from reveil.grouping.recoders.base import Recoded
+    from reveil.guarantees.draft import Draft, Rows, Witness
     from reveil.models.encoding import Codes
-    from reveil.releases.promise import Promise
-    from reveil.tables.schema import Column, Schema
+    from reveil.models.statistics import Reference
+    from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
 
 
-def check_no_method(kind: str, method: Grouper | None) -> None:
-    """Refuse a method beside a guarantee that groups by itself."""
-    if method is not None:
-        raise ConfigError(
-            f"the guarantee {kind!r} groups by itself and takes no method", hint="Take the section [method] out."
-        )
+@dataclass(frozen=True)
+class Heading:
+    """What a manifest says of the place of a release in its series; see :class:`reveil.releases.manifest.Manifest`."""
+
+    series: str | None = None
+    release: int = 1
+    series_id: str | None = None
+    previous: str | None = None
+    selection: tuple[str, ...] | None = None
+    adopted: tuple[int, ...] = ()
 
 
-def check_person(kind: str, schema: Schema) -> None:
-    """Refuse a table whose people cannot be followed."""
-    if schema.person is None:
-        raise ConfigError(
-            f"the guarantee {kind!r} needs a person column",
-            hint='It follows people from release to release: name the column that stays the same, pid = "person".',
-        )
+@dataclass(frozen=True)
+class Prepared:
+    """A release that nobody has seen yet, the draft it was made of, and what verification needs: whose row each is.
 
-
-def check_one_sensitive(kind: str, schema: Schema, hint: str) -> Column:
-    """Refuse another number of sensitive columns than one, and bins; return the column."""
-    if len(schema.sensitive) != 1:
-        raise ConfigError(
-            f"the guarantee {kind!r} needs exactly one sensitive column, not {len(schema.sensitive)}", hint=hint
-        )
-    check_no_bins(kind, schema)
-    return schema[schema.sensitive[0]]
-
-
-def check_no_bins(kind: str, schema: Schema) -> None:
-    """Refuse values in bins."""
-    binned = [name for name in schema.sensitive if schema[name].bins is not None]
-    if binned:
-        raise ConfigError(
-            f"the guarantee {kind!r} compares exact values over releases and knows no bins",
-            column=binned[0],
-            hint="Take bins out, or round the numbers in the file.",
-        )
-
-
-def check_memory(kind: str, memory: Memory | None) -> Memory:
-    """Refuse to go on without knowing what was told before."""
-    if memory is None:
-        raise ConfigError(f"the guarantee {kind!r} needs a vault", hint="Publish with rv.Series or a config.")
-    return memory
-
-
-def other_promise() -> VerificationError:
-    """Return the refusal of a manifest that belongs to other settings."""
-    return VerificationError(
-        "the manifest promises something else than the config asks for",
-        hint="Is this the config that the release was published with?",
-    )
-
-
-def check_same_promise(told: Promise, own: Promise, settings: Iterable[str]) -> None:
-    """Refuse a promise that says something else than the own one: in words, in these settings, or in its limits.
-
-    A manifest of the first format states no limits. What is not covered may be more: what adopted releases told.
+    ``placement`` is the record of each row, -1 for counterfeits; ``witness`` has its rows in their published order.
     """
-    same = (told.kind, told.grade, told.claim) == (own.kind, own.grade, own.claim)
-    if not same or any(thawed(told.settings.get(key)) != thawed(own.settings[key]) for key in settings):
-        raise other_promise()
-    check_same_limits(told, own)
+
+    release: Release
+    placement: CodeArray = field(repr=False)
+    draft: Draft
+    witness: Witness | None = field(default=None, repr=False)
 
 
-def check_same_limits(told: Promise, own: Promise) -> None:
-    """Refuse a promise with other limits than the own one, where it states any."""
-    if told.limits is None:
-        return
-    facts = [(one.bound, one.about, one.against, one.signatures, one.limits) for one in (told, own)]
-    if facts[0] != facts[1] or not set(own.not_covered) <= set(told.not_covered):
-        raise other_promise()
+def assemble(draft: Draft, rng: np.random.Generator, heading: Heading | None = None) -> Prepared:
+    """Put a release together; nothing is written."""
+    heading = heading or Heading()
+    order = shuffled(rng, np.arange(len(draft.rows), dtype=np.int32))
+    recoded = draft.boxes.recode()
+    rows = draft.rows
+    numbers = None
+    if rows.group is not None:
+        # Group numbers are random, too.
+        many = int(rows.group.max(initial=-1)) + 1
+        numbers = (rng.permutation(many) + 1).astype(np.int32)[rows.group[order]]
+    table = _table(draft, recoded, order, numbers)
+    manifest = make_manifest(
+        series=heading.series,
+        release=heading.release,
+        promise=draft.promise,
+        columns=describe_columns(
+            draft.snapshot,
+            draft.codes,
+            apart=draft.apart,
+            groups=numbers is not None,
+            nested=recoded.levels is not None,
+        ),
+        rows=len(rows),
+        groups=recoded.n_classes if numbers is None else many,
+        achieved=_achieved(draft, table, order),
+        suppressed=draft.left.suppressed,
+        withheld=draft.left.withheld,
+        dirty=draft.left.dirty,
+        stale=draft.left.stale,
+        counterfeits=_counterfeits(numbers, rows.record[order]),
+    )
+    manifest = replace(
+        manifest,
+        series_id=heading.series_id,
+        previous=heading.previous,
+        selection=heading.selection,
+        adopted=heading.adopted,
+    )
+    witness = draft.witness
+    if witness is not None:
+        witness = replace(witness, rows=witness.rows[:, order])
+    return Prepared(release_of(table, manifest), rows.record[order], draft, witness)
 
 
-def check_names(schema: Schema, *, two_tables: bool, nested: bool = False) -> None:
-    """Refuse columns whose names a release with groups, or with nested boxes, has for itself."""
-    own = (LEVEL,) if nested else (GROUP, COUNT) if two_tables else (GROUP,)
-    double = [name for name in own if name in schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)]
-    if double:
-        raise ConfigError(f"this release has a column {double[0]!r} of its own", column=double[0], hint="Rename yours.")
+def _table(draft: Draft, recoded: Recoded, order: CodeArray, numbers: CodeArray | None) -> PublishedTable:
+    """Put the rows in their published order."""
+    snapshot, rows = draft.snapshot, draft.rows
+    if numbers is not None or recoded.levels is not None:
+        check_names(snapshot.schema, two_tables=draft.apart, nested=recoded.levels is not None)
+    names = published_names(snapshot, apart=draft.apart)
+    classes = recoded.classes[_places(rows, order)]
+
+    def column(name: str) -> pl.Series:
+        own = rows.values[name]
+        return taken(own.source, own.index[order]).alias(name)
+
+    values = pl.DataFrame([column(name) for name in names if name not in recoded.cells])
+    batch = None
+    if draft.apart and numbers is not None:
+        batch = second_table(numbers, pl.DataFrame([column(name) for name in snapshot.schema.sensitive]))
+    return PublishedTable(names, recoded.cells, classes, values, snapshot.native, numbers, batch, recoded.levels)
 
 
-def published_names(snapshot: Snapshot, *, two_tables: bool) -> tuple[str, ...]:
-    """Return the columns of the first table, in the order of the snapshot."""
-    roles = (Role.QUASI, Role.PLAIN) if two_tables else (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
-    return tuple(name for name in snapshot.frame.columns if snapshot.schema[name].role in roles)
+def _places(rows: Rows, order: CodeArray) -> CodeArray:
+    """Return a place that has the box of each row; a counterfeit may borrow that of a record, drawn by dice."""
+    place = rows.box[order]
+    lost = place < 0
+    if rows.group is not None and lost.any():
+        group = rows.group[order]
+        lender = np.full(int(rows.group.max()) + 1, -1, np.int32)
+        lender[group[~lost]] = place[~lost]
+        place = np.where(lost, lender[group], place).astype(np.int32)
+    return place
 
 
-def counted_counterfeits(numbers: CodeArray) -> Counterfeits:
+def _achieved(draft: Draft, table: PublishedTable, order: CodeArray) -> dict[str, JSON]:
+    """Return the levels that the groups have; nothing is counted that nobody asks for."""
+    model, schema = draft.model, draft.snapshot.schema
+    shown: dict[str, CodeArray] = {}
+    references: dict[str, Reference] = {}
+    for name in schema.sensitive if model.tags.reads_values or draft.distances else ():
+        own = draft.rows.values[name]
+        attribute = own.attribute or encode_sensitive(own.source.alias(name), schema[name])
+        shown[name] = attribute.codes[own.index[order]]
+        references[name] = attribute.reference(own.index)
+    stats = group_statistics(table, shown, references, placed=True)
+    return {**with_distances(model.achieved(stats), stats, shown if draft.distances else ()), **draft.reached}
+
+
+def _counterfeits(numbers: CodeArray | None, record: CodeArray) -> Counterfeits:
     """Count counterfeits, in all and per group, by the published number of the group of each."""
-    groups, counts = np.unique(numbers, return_counts=True)
+    if numbers is None:
+        return Counterfeits()
+    groups, counts = np.unique(numbers[record < 0], return_counts=True)
     per_group = {str(number): int(count) for number, count in zip(groups, counts, strict=True)}
     return Counterfeits(int(counts.sum()), per_group)
+
+
+def published_names(snapshot: Snapshot, *, apart: bool) -> tuple[str, ...]:
+    """Return the columns of the first table, in the order of the snapshot."""
+    roles = (Role.QUASI, Role.PLAIN) if apart else (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+    return tuple(name for name in snapshot.frame.columns if snapshot.schema[name].role in roles)
 
 
 def second_table(groups: CodeArray, values: pl.DataFrame) -> pl.DataFrame:
@@ -130,7 +172,7 @@ def second_table(groups: CodeArray, values: pl.DataFrame) -> pl.DataFrame:
 
 
 def describe_columns(
-    snapshot: Snapshot, codes: Codes, *, two_tables: bool, groups: bool, nested: bool = False
+    snapshot: Snapshot, codes: Codes, *, apart: bool, groups: bool, nested: bool = False
 ) -> list[PublishedColumn]:
     """Describe the published columns, table by table; ``nested`` boxes have sets where others have labels."""
     schema, frame = snapshot.schema, snapshot.frame
@@ -150,7 +192,7 @@ def describe_columns(
             dtype_name(frame.schema[name]),
             compare=FOLDED if schema[name].folds and frame.schema[name] == pl.String else None,
             hierarchy="leaves" if leaves else None,
-            table=SECOND if two_tables and role is Role.SENSITIVE else None,
+            table=SECOND if apart and role is Role.SENSITIVE else None,
         )
         (first if column.table is None else second).append(column)
     beside = [*([GROUP] if groups else []), *([LEVEL] if nested else [])]

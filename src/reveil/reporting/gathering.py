@@ -20,6 +20,7 @@ from reveil.analysis.measures.entropy import Entropy
 from reveil.analysis.measures.privacy_loss import PrivacyLoss
 from reveil.analysis.measures.query_error import QueryError
 from reveil.core.errors import ConfigError, ReveilError
+from reveil.guarantees.settings import paths_of
 from reveil.models.any_group import AnyGroup
 from reveil.releases.groups import groups_of
 from reveil.releases.manifest import version
@@ -117,21 +118,22 @@ def _guarantee(about: Holdings) -> dict[str, Any]:
     last = promises[-1] if promises else None
     grade = None if last is None else last.grade
     guarantee = about.guarantee
+    traits, bound = guarantee.traits, guarantee.promise(about.schema, about.method).bound
     model = about.guarantee.model_for(about.schema)
     parts = getattr(model, "parts", (model,))
     return {
         "kind": about.guarantee.kind,
-        "bound": about.guarantee.bound,
+        "bound": bound,
         "grade": grade,
         "grade_means": GRADES.get(str(grade)),
         "claim": None if last is None else last.claim,
         "assumes": [] if last is None else list(last.assumes),
-        "plain": guarantee.explained.words(guarantee.bound, guarantee.settings()),
+        "plain": guarantee.explained.words(bound, traits.settings),
         "plain_limits": list(guarantee.explained.not_covered),
         "sections": sections(type(about.guarantee)),
         "grouped": not isinstance(model, AnyGroup),
         "models": [{"name": type(part).__name__, "sections": sections(type(part))} for part in parts],
-        "series_wide": about.guarantee.remembers,
+        "series_wide": traits.remembers,
     }
 
 
@@ -272,7 +274,7 @@ def _budget(about: Holdings) -> dict[str, Any] | None:
 def _configuration(about: Holdings) -> list[dict[str, Any]]:
     """Return the settings, without the seed; what is a list may be of values, and is counted only."""
     flat = described(about.name, None, about.schema, about.guarantee, about.method)
-    paths = {f"guarantee.{key}" for key in about.guarantee.paths}
+    paths = {f"guarantee.{key}" for key in paths_of(type(about.guarantee))}
     return [
         {"key": key, "value": Path(value).name if key in paths and isinstance(value, str) else _counted(value)}
         for key, value in flat.items()

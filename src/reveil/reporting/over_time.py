@@ -40,7 +40,7 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
     found = audit_over_time(sources, about.schema, truth, guarantee=about.guarantee, stage=stage)
     notes += found.audit.notes
     more = None
-    if found.audit.known == "presence" and not about.guarantee.remembers and len(able) > 1:
+    if found.audit.known == "presence" and not about.guarantee.traits.remembers and len(able) > 1:
         # Nothing is promised of releases side by side: what somebody finds out who knows more belongs beside it.
         stage("attacking as somebody who knows whose value changed")
         more = audit(sources, about.schema, truth=truth, known="events", guarantee=about.guarantee)

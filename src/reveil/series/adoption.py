@@ -27,7 +27,8 @@ from reveil.vault.protocol import ADOPTED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reveil.guarantees.base import Guarantee, Prepared
+    from reveil.guarantees.assembly import Prepared
+    from reveil.guarantees.base import Guarantee
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import Vault
@@ -126,7 +127,7 @@ def adopt(
     refuse_if_out_of_order(vault, release.manifest.to_json())
     release = _with_digest(release)
     path = Path(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-    own = release.manifest.series_id == vault.series_id and guarantee.remembers
+    own = release.manifest.series_id == vault.series_id and guarantee.traits.remembers
     again = _remade(release, guarantee, remade) if own else None
     if again is not None:
         return _as_it_was(vault, release, *again, settings=settings, path=path, archive=archive)
@@ -141,7 +142,7 @@ def adopt(
             hint="The snapshot must be the table that the release was made of, or the part of it (--where, --columns).",
         )
     members = membership(release, codes)
-    found = guarantee.adopted(telling.memory, job.snapshot, release, members) or Adoption((), 0, 0)
+    found = guarantee.adopt(telling.memory, job.snapshot, release, members) or Adoption((), 0, 0)
     _record(
         vault,
         telling,
@@ -253,7 +254,7 @@ def _remade(
     release: Release, guarantee: Guarantee, remade: Callable[[Guarantee], tuple[Prepared, Telling]]
 ) -> tuple[Prepared, Telling] | None:
     """Make a release of this series once more, with the settings its manifest names; None if it is not the same."""
-    known = guarantee.settings()
+    known = guarantee.traits.settings
     then = {key: value for key, value in release.manifest.promise.guarantee().items() if key in known}
     try:
         prepared, telling = remade(replace(guarantee, **then))  # type: ignore[type-var]  # every guarantee is a dataclass
@@ -273,6 +274,7 @@ def _as_it_was(
     archive: bool,
 ) -> Adopted:
     """Record a release of this series that came out the same once more: who is where is known, not guessed."""
+    remembered = prepared.draft.remembered
     facts = {
         "counterfeits": release.manifest.counterfeits.total,
         "withheld": release.manifest.withheld,
@@ -284,9 +286,9 @@ def _as_it_was(
         release,
         settings,
         path,
-        told=prepared.told,
-        entries=prepared.entries,
-        replaces=prepared.replaces,
+        told=remembered.told,
+        entries=remembered.entries,
+        replaces=remembered.replaces,
         facts=facts,
         placements=placements_of(prepared) if archive else None,
     )

@@ -29,7 +29,7 @@ def described(
     for column in schema.columns:
         found |= {f"columns.{column.name}.{key}": value for key, value in _column(column).items()}
     found["guarantee.kind"] = guarantee.kind
-    found |= {f"guarantee.{key}": value for key, value in guarantee.settings().items()}
+    found |= {f"guarantee.{key}": value for key, value in guarantee.traits.settings.items()}
     if method is not None:
         found |= {"method.kind": method.name, **{f"method.{k}": v for k, v in method.parameters().items()}}
     plain: dict[str, Any] = json.loads(json.dumps(found))
@@ -85,13 +85,14 @@ def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], gua
         # Quasi columns may come and go and be recoded: no promise rests on them. Neither on what is dropped.
         free = roles <= {Role.QUASI.value, Role.IDENTIFIER.value}
         # A plain column may come or go where it moves with the values, but never become or have been another.
-        return free or (guarantee.any_columns and roles == {Role.PLAIN.value}) or not guarantee.remembers
+        traits = guarantee.traits
+        return free or (traits.any_columns and roles == {Role.PLAIN.value}) or not traits.remembers
     if section == "guarantee":
         if key == "guarantee.kind":
             return False
-        return guarantee.may_change(rest, before.get(key), now.get(key))
+        return guarantee.traits.may_change(rest, before.get(key), now.get(key))
     if section == "method":
-        return not guarantee.remembers
+        return not guarantee.traits.remembers
     if key == "series.name":
         return before.get(key) is None or now.get(key) is None  # a vault has one name, given once
     # A seed that was never declared was drawn: declaring one now would change it.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.core.settings import Section, build
+from reveil.guarantees.settings import from_settings, paths_of
 from reveil.tables.settings import SeriesSettings, placed, read_settings, schema_of, section_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Config:
     @property
     def in_series(self) -> bool:
         """Whether releases are remembered: a guarantee needs it, or a vault is declared."""
-        return self.guarantee.remembers or self.vault is not None
+        return self.guarantee.traits.remembers or self.vault is not None
 
 
 def load_config(path: str | Path) -> Config:
@@ -79,17 +80,17 @@ def _hierarchy_files(table: dict[str, Any], folder: Path) -> list[Path]:
 def _guarantee_files(table: dict[str, Any], folder: Path) -> list[Path]:
     """Return the files that the guarantee reads: a release must not be written over them."""
     section = table["guarantee"]
-    paths: tuple[str, ...] = registry.find("guarantees", section["kind"]).paths
+    paths = paths_of(registry.find("guarantees", section["kind"]))
     return [folder / section[key] for key in paths if isinstance(section.get(key), str)]
 
 
 def _guarantee(section: dict[str, Any], folder: Path) -> Guarantee:
     kind, settings = _kind(section, "guarantee", "guarantees")
     cls: type[Guarantee] = registry.find("guarantees", kind)
-    for key in cls.paths:
+    for key in paths_of(cls):
         if isinstance(settings.get(key), str):
             settings[key] = str(folder / settings[key])
-    return cls.from_config(settings)
+    return from_settings(cls, settings)
 
 
 def _method(section: dict[str, Any]) -> Grouper | None:

@@ -15,7 +15,7 @@ from reveil.tables.formats import endings
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
-    from reveil.guarantees.base import Prepared
+    from reveil.guarantees.assembly import Prepared
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import ReleaseRow, Vault
 
@@ -45,7 +45,7 @@ def measures_of(prepared: Prepared, snapshot: Snapshot) -> dict[str, Any] | None
 
     They are told to nobody, and a release is not held up by them.
     """
-    own = prepared.codes.quasi if prepared.snapshot is None else None  # dirty records are not of the snapshot
+    own = None if prepared.draft.altered else prepared.draft.codes.quasi  # dirty records are not of the snapshot
     try:
         return aggregates(snapshot, prepared.release, own)
     except ReveilError:

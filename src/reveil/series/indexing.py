@@ -18,7 +18,9 @@ from reveil.grouping.bang.index import Filed, in_cell_order
 from reveil.grouping.bang.keys import KeyArray, interleaved
 from reveil.grouping.bang.scales import Scales
 from reveil.grouping.groupers.bang import Cut
-from reveil.guarantees.static.static import Static, prepare_static
+from reveil.guarantees.assembly import assemble
+from reveil.guarantees.draft import Request
+from reveil.guarantees.static.deciding import KIND, decide_static
 from reveil.models.base import Model
 from reveil.models.encoding import Codes, encode
 from reveil.models.k_anonymity import KAnonymity
@@ -102,8 +104,9 @@ class BangIndex:
         """
         asked = _asked(model)
         codes, snapshot = self._current().codes, self._whole()
-        prepared = prepare_static(snapshot, asked, self._method(), generator(seed), codes=codes)
-        verify(prepared.release, snapshot, Promised.of_model(asked, Static.kind), placement=prepared.placement)
+        rng = generator(seed)
+        prepared = assemble(decide_static(Request(snapshot, self._method(), given=codes), asked, rng), rng)
+        verify(prepared.release, snapshot, Promised.of_model(asked, KIND), placement=prepared.placement)
         classes = np.full(codes.n, -1, np.int32)
         classes[prepared.placement] = prepared.release.classes
         told = _Told(self._ids, classes, prepared.release.cells, prepared.release.levels)

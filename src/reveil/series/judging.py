@@ -28,7 +28,8 @@ from reveil.verification.surface import check_files
 
 if TYPE_CHECKING:
     from reveil.grouping.groupers.base import Grouper
-    from reveil.guarantees.base import Guarantee, Prepared
+    from reveil.guarantees.assembly import Prepared
+    from reveil.guarantees.base import Guarantee
     from reveil.releases.release import Release
     from reveil.series.telling import Job, Telling
     from reveil.tables.snapshot import Snapshot
@@ -162,7 +163,8 @@ def check_written(
     check_files(written)
     placement = prepared.placement.astype(np.int64)
     asked_records = job.snapshot.frame.height
-    strangers = np.zeros(0, np.int64) if prepared.dirty is None else prepared.dirty.astype(np.int64)
+    dirty = prepared.draft.dirty
+    strangers = np.zeros(0, np.int64) if dirty is None else dirty.astype(np.int64)
     whole = telling.remembered
     person = telling.recall.person if len(telling.recall.person) else np.full(asked_records, -1)
     names = whole.schema.sensitive
@@ -177,7 +179,7 @@ def check_written(
         dirty=behind,
         snapshot=whole,
         persons=np.arange(asked_records),
-        witness=getattr(prepared, "witness", None),
+        witness=prepared.witness,
         population=getattr(guarantee, "population", None),
         selection=selection_of(job),
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.guarantees.base import Guarantee
-    from reveil.releases.manifest import Manifest
+    from reveil.releases.promise import Promise
     from reveil.series.events import Events
     from reveil.series.telling import Telling
     from reveil.vault import ReleaseRow
@@ -41,7 +41,9 @@ def remark(telling: Telling, guarantee: Guarantee, *, began: bool) -> str | None
     changed = [
         own.sum() for name in telling.job.snapshot.schema.sensitive if (own := events.differs.get(name)) is not None
     ]
-    return _all_new(events) or guarantee.caution(before, events.count(Event.RETURN), int(sum(changed)))
+    caution = guarantee.traits.caution
+    counts = {"before": before, "returned": events.count(Event.RETURN), "changed": int(sum(changed))}
+    return _all_new(events) or (None if caution is None else caution.said(**counts))
 
 
 def noted(*notes: str | None) -> str | None:
@@ -59,15 +61,14 @@ def _all_new(events: Events) -> str | None:
     )
 
 
-def qualified(manifest: Manifest, adopted: Sequence[int]) -> Manifest:
-    """Say in a manifest that some releases of the series were adopted: what they told is not bounded by anything here.
+def qualified(promise: Promise, adopted: Sequence[int]) -> Promise:
+    """Say in a promise that some releases of the series were adopted: what they told is not bounded by anything here.
 
     They were not made blindly either, so the series is not blind.
     """
     which = f"release {adopted[0]}" if len(adopted) == 1 else "releases " + ", ".join(str(n) for n in adopted)
-    promise = manifest.promise
     uncovered = f"What {which} told, adopted from elsewhere, is not covered."
-    promise = replace(
+    return replace(
         promise,
         claim=f"{promise.claim} {uncovered}",
         assumes=(
@@ -77,7 +78,6 @@ def qualified(manifest: Manifest, adopted: Sequence[int]) -> Manifest:
         grade="counted" if promise.grade == "blind" else promise.grade,
         not_covered=(uncovered, *promise.not_covered),
     )
-    return replace(manifest, promise=promise, adopted=tuple(adopted))
 
 
 def line(row: ReleaseRow) -> dict[str, Any]:

@@ -10,7 +10,10 @@ from reveil.core.errors import ConfigError, FileError
 from reveil.core.randomness import generator
 from reveil.grouping.groupers.base import Grouper
 from reveil.grouping.groupers.mondrian import Mondrian
-from reveil.guarantees.static.static import Static, prepare_static
+from reveil.guarantees.assembly import Heading, assemble
+from reveil.guarantees.comparing import check_promise
+from reveil.guarantees.draft import Request
+from reveil.guarantees.static.deciding import KIND, decide_static
 from reveil.models.base import Model
 from reveil.releases.files import Kept, not_of_another, output_path, release_target
 from reveil.releases.release import Release
@@ -55,8 +58,9 @@ def anonymize(
         raise ConfigError("method must be a grouper", hint="For example rv.Mondrian().")
     method = method or Mondrian()
     snapshot = read_snapshot(frame, method.reading(schema))
-    prepared = prepare_static(snapshot, model, method, generator(seed), suppress=suppress)
-    asked = Promised.of_model(model, Static.kind, suppress=suppress, method=described(method))
+    rng = generator(seed)
+    prepared = assemble(decide_static(Request(snapshot, method), model, rng, suppress=suppress), rng)
+    asked = Promised.of_model(model, KIND, suppress=suppress, method=described(method))
     verify(prepared.release, snapshot, asked, placement=prepared.placement)
     return prepared.release
 
@@ -100,7 +104,9 @@ def publish_file(
     stage("reading")
     snapshot = read_snapshot(data, config.schema)
     stage("grouping")
-    prepared = config.guarantee.prepare(snapshot, config.method, generator(config.seed), series=config.name)
+    rng = generator(config.seed)
+    draft = config.guarantee.decide(Request(snapshot, config.method), rng)
+    prepared = assemble(draft, rng, Heading(config.name))
 
     def check(written: Release) -> None:
         stage("verifying")
@@ -136,7 +142,7 @@ def verify_file(
     written = Release.read(release)
     if config.in_series and config.vault_path.exists():
         # The vault knows which columns were asked for, and recognises the expression.
-        known = config.guarantee.remembers
+        known = config.guarantee.traits.remembers
         raw = Series.of(config).part_of(snapshot, written.manifest, where, known=known, table=Path(release))
     elif where is not None:
         raw = selected(read_snapshot(snapshot, config.schema), where)
@@ -145,9 +151,8 @@ def verify_file(
     stage("verifying")
     check_spellings(written, raw.schema)
     read = respelled(written, raw)
-    config.guarantee.check_made_by(written.manifest, config.method)
-    config.guarantee.check_promise(written.manifest, raw.schema, raw.frame.height)
-    loose = config.guarantee.loose_rows(written)
-    verify(read, raw, asked_for(config.guarantee, config.method), loose=loose)
+    check_promise(config.guarantee, written.manifest, raw.schema, config.method)
+    asked = asked_for(config.guarantee, config.method)
+    verify(read, raw, asked, loose=asked.judge.loose(written, asked))
     check_files(written)
     return written

@@ -101,8 +101,9 @@ def _job(
 ) -> Job | None:
     """Return a snapshot cut as a release asked for it, if the release was made of it."""
     try:
-        declared = guarantee.declared(schema)
-        job = job_of(vault, schema, path, row, given, any_columns=guarantee.any_columns, declared=declared)
+        traits = guarantee.traits
+        declared = traits.declared_in(schema)
+        job = job_of(vault, schema, path, row, given, any_columns=traits.any_columns, declared=declared)
     except ReveilError:
         return None
     return job if job.is_that_of(row) else None
@@ -174,8 +175,8 @@ def _compare(
     method: Grouper | None,
 ) -> None:
     """Compare a release with its snapshot: row by row, where every row is a record's with its own value."""
-    loose = guarantee.loose_rows(release)
     asked = promised if promised.judge.remembers else asked_for(guarantee, method)
+    loose = asked.judge.loose(release, asked)
     if loose or release.manifest.dirty or not (who >= 0).any():
         verify(release, job.snapshot, asked, loose=loose)
         return

@@ -2,58 +2,49 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from reveil.core.errors import ConfigError, RefusedError
-from reveil.guarantees.base import Guarantee, Prepared
-from reveil.models.encoding import encode
+from reveil.guarantees.base import Budgeted, Guarantee
 from reveil.releases.files import Kept, output_path, release_target, undisturbed
 from reveil.releases.release import Release
-from reveil.releases.table import GROUP
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import agree, check_roles, described, roles_ever, same_making
 from reveil.series.anchorage import lacking, may_begin, may_publish, repairing, taken_away_if_refused
+from reveil.series.assembly_line import AssemblyLine, hand_over
 from reveil.series.backups import check_folder, refuse_if_behind
 from reveil.series.book import VaultBook
 from reveil.series.column_types import as_begun, check_declared
 from reveil.series.config import Config, load_config
-from reveil.series.drafts import deliver, draft_path, find_copy, not_another, remove_drafts
-from reveil.series.finding import find_file, measures_of
-from reveil.series.judging import JUDGED, check_written
-from reveil.series.lines import NEW_VAULT, line, noted, pending, qualified, remark
-from reveil.series.persons import KIND, identities, one_person, persons_in
+from reveil.series.drafts import deliver, find_copy, not_another, remove_drafts
+from reveil.series.finding import find_file
+from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
+from reveil.series.people import erase, find_placements
 from reveil.series.published import How, Published, Stage, silent
 from reveil.series.publisher_lock import alone
 from reveil.series.reading import files_of, job_of, read_job, read_part
 from reveil.series.replaying import Replayed, replay
-from reveil.series.telling import LAYOUT, Job, Telling, forgotten, placements_of
 from reveil.series.warnings import warnings
-from reveil.tables.formats import DEFAULT, ending_of
 from reveil.tables.schema import Role
 from reveil.tables.settings import placed
-from reveil.tables.snapshot import Snapshot, to_native
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
 from reveil.vault.opening import DATABASE
-from reveil.vault.private import private
-from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING
-from reveil.vault.requests import COLUMNS, WHERE
+from reveil.vault.protocol import ABANDONED, CONFIRMED, PENDING
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from reveil.grouping.groupers.base import Grouper
+    from reveil.guarantees.assembly import Prepared
     from reveil.releases.manifest import Manifest
+    from reveil.series.telling import Job, Telling
     from reveil.tables.schema import Schema
-    from reveil.vault.protocol import Entries
+    from reveil.tables.snapshot import Snapshot
 
 
 class Series:
@@ -144,7 +135,7 @@ class Series:
     def _check(self) -> None:
         """Refuse, before any data is read, what cannot work with all the columns, of which a release may have some."""
         self.guarantee.check(self.schema, self.method)
-        check_declared(self.guarantee.declared(self.schema), self.schema)
+        check_declared(self.guarantee.traits.declared_in(self.schema), self.schema)
         if self.method is not None:
             self.method.check_schema(self.schema)
         if self.anchor.resolve().is_relative_to(self.vault.resolve()):
@@ -224,10 +215,11 @@ class Series:
             not_another(vault, rows, target, vault.head() + 1)
             refuse_if_behind(vault, rows, *folders)
             if where is not None:
-                self.guarantee.may_select()
+                self.guarantee.traits.check_parts()
             stage("grouping")
-            prepared, telling = self._prepare(vault, job, self.guarantee, rows)
-            release = self._carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage, done=done)
+            way = self._line(vault)
+            prepared, telling = way.prepare(vault, job, rows)
+            release = way.carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage, done=done)
             note = remark(telling, self.guarantee, began=began and not dry_run)
             return self._answer(release, "published", note, *warnings(job.snapshot, self._as_begun))
 
@@ -239,80 +231,6 @@ class Series:
         """Return what is never written over."""
         hidden = self.schema.names(Role.PERSON, Role.IDENTIFIER)
         return Kept((*self.files, self.anchor, *read), (self.vault,), hidden)
-
-    def _carry_out(
-        self,
-        vault: DuckDBVault,
-        prepared: Prepared,
-        telling: Telling,
-        target: Path | None,
-        *,
-        dry_run: bool,
-        stage: Stage,
-        done: Callable[[], None],
-    ) -> Release:
-        """Draft and verify in the vault, prepare, write, confirm; return the release as it was written."""
-        number = telling.memory.release
-        draft = draft_path(vault, number, DEFAULT if target is None else ending_of(target))
-        snapshot = telling.job.snapshot
-
-        recorded: list[Entries] = []
-
-        def check(written: Release) -> None:
-            stage("verifying")
-            recorded.extend(
-                check_written(vault, written, prepared, telling, self.guarantee, self.method, vault.releases())
-            )
-
-        stage("writing")
-        with private(vault.folder):
-            remove_drafts(vault, keep=number - 1)
-            release = prepared.release.write_checked(draft, check)
-        if dry_run:
-            remove_drafts(vault, keep=number - 1)
-            return release
-        manifest = release.manifest
-        change = telling.change(
-            vault,
-            state=PENDING,
-            manifest=manifest,
-            told=prepared.told,
-            entries=(*prepared.entries, *recorded),
-            replaces=prepared.replaces,
-            placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
-            facts={
-                "rows": manifest.rows,
-                "groups": manifest.groups,
-                "counterfeits": manifest.counterfeits.total,
-                "withheld": manifest.withheld,
-                "dirty": manifest.dirty,
-                "guarantee": manifest.promise.guarantee(),
-                "measures": measures_of(prepared, snapshot),
-                **prepared.facts,
-            },
-            settings={
-                **self._settings(vault),
-                **({} if prepared.layout is None else {LAYOUT: prepared.layout}),
-                JUDGED: number,
-            },
-            published=release,
-            path=target,
-        )
-        stage("remembering")
-        with undisturbed():
-            vault.prepare(change)
-            self._deliver(vault, number, draft, target, done)
-        return release
-
-    def _deliver(
-        self, vault: DuckDBVault, release: int, draft: Path, target: Path | None, done: Callable[[], None]
-    ) -> None:
-        """Write a prepared release where it was asked for, and confirm it."""
-        if target is not None:
-            deliver(draft, target)
-        vault.confirm(release, path=None if target is None else str(target.resolve()))
-        done()
-        remove_drafts(vault, keep=release)
 
     def _resume(
         self,
@@ -330,7 +248,7 @@ class Series:
         release, draft = self._stored(vault, row, job)
         if not dry_run:
             with undisturbed():
-                self._deliver(vault, row.release, draft, target, done)
+                hand_over(vault, row.release, draft, target, done)
         return self._answer(release, "resumed")
 
     def _stored(self, vault: DuckDBVault, row: ReleaseRow, job: Job) -> tuple[Release, Path]:
@@ -338,31 +256,10 @@ class Series:
         draft = find_copy(vault, row)
         return replace(Release.read(draft), native=job.snapshot.native), draft
 
-    def _prepare(
-        self, vault: Vault, job: Job, guarantee: Guarantee, rows: Sequence[ReleaseRow]
-    ) -> tuple[Prepared, Telling]:
-        """Remember, compare, group."""
-        codes = encode(job.snapshot)
-        telling = Telling.of(vault, job, codes, guarantee)
-        previous = rows[-1].manifest_digest if rows else None
-        # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
-        about = json.dumps(job.asked, sort_keys=True)
-        seed = vault.key.stream(self._settings(vault)["seed"], telling.memory.release, job.digest, about)
-        prepared = guarantee.prepare(
-            job.snapshot,
-            self.method,
-            np.random.default_rng(seed),
-            series=self.name,
-            memory=telling.memory,
-            codes=codes,
+    def _line(self, vault: Vault, guarantee: Guarantee | None = None) -> AssemblyLine:
+        return AssemblyLine(
+            guarantee or self.guarantee, self.method, self.name, self._settings(vault), archive=self.archive
         )
-        # Which columns decided who is in it, and nothing of what they were compared with.
-        selection = None if job.request[WHERE] is None else tuple(job.request[WHERE][COLUMNS])
-        manifest = replace(prepared.release.manifest, series_id=vault.series_id, previous=previous, selection=selection)
-        adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
-        if adopted and guarantee.remembers:
-            manifest = qualified(manifest, adopted)
-        return replace(prepared, release=prepared.release.under(manifest)), telling
 
     # What was published
 
@@ -382,6 +279,11 @@ class Series:
 
     def budget(self) -> list[dict[str, Any]]:
         """Return what is left of whose budget for which values, under a guarantee that spends one. For the owner."""
+        if not isinstance(self.guarantee, Budgeted):
+            raise ConfigError(
+                f"the guarantee {self.guarantee.kind!r} spends no budget",
+                hint='kind = "global" bounds what adds up over releases.',
+            )
         with self._opened() as vault:
             return self.guarantee.budget(VaultBook.of_nobody(vault), self.schema, vault.head())
 
@@ -437,22 +339,8 @@ class Series:
 
     def placements(self, release: int, frame: Any) -> Any:
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
-        persons, native = persons_in(frame, self.schema)
         with self._opened() as vault:
-            row = next((row for row in vault.releases() if row.release == release), None)
-            if row is None:
-                raise RefusedError(f"there is no release {release}", hint="See reveil history.")
-            if not vault.has_archive(release):
-                raise RefusedError(
-                    f"no placements of release {release} are kept",
-                    hint="They are kept with archive = true, and not for adopted releases without rows of their own.",
-                )
-            texts = identities(persons, vault.setting(KIND))
-            found = vault.placements(release, *vault.key.pseudonyms(texts))
-        table = pl.DataFrame(
-            {"person": persons.gather(found["record"]), GROUP: found["grp"], "row": found["place"]}
-        ).sort("row")
-        return to_native(table, native)
+            return find_placements(vault, self.schema, release, frame)
 
     def forget(self, person: object, tombstone: bool = False) -> bool:  # noqa: FBT001, FBT002
         """Erase a person from the vault, archive included; False if the vault does not know them.
@@ -463,16 +351,9 @@ class Series:
         """
         if self.schema.person is None:
             raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
-        self.guarantee.may_forget(tombstone=tombstone)
+        self.guarantee.traits.check_erasure(tombstone=tombstone)
         with alone(self.vault), self._opened() as vault, repairing(vault) as self.notes:
-            texts = identities(one_person(person, self.schema.person), vault.setting(KIND))
-            high, low = vault.key.pseudonyms(texts)
-            known = vault.recall(high, low).person[0] >= 0
-            if known and all(row.state != PENDING for row in vault.releases()):
-                # Copies of releases have rows of the person; where they were published, they are found again.
-                remove_drafts(vault)
-            layout = forgotten if self.method is None else self.method.forgetting
-            return vault.forget(int(high[0]), int(low[0]), tombstone=tombstone, revised={LAYOUT: layout})
+            return erase(vault, self.schema.person, person, self.method, tombstone=tombstone)
 
     def adopt(
         self, frame: Any, release: Any, columns: Iterable[str] | None = None, where: str | None = None
@@ -497,11 +378,11 @@ class Series:
             if rows and rows[-1].state == PENDING:
                 raise pending(rows[-1])
             if where is not None and rows:  # before a first release nobody can return
-                self.guarantee.may_select()
+                self.guarantee.traits.check_parts()
             job = read_job(vault, self.schema, frame, columns, where, **self._reading())
 
             def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
-                return self._prepare(vault, job, guarantee, rows)
+                return self._line(vault, guarantee).prepare(vault, job, rows)
 
             return adopt(vault, job, release, self.guarantee, self._settings(vault), remade, archive=self.archive)
 
@@ -509,7 +390,8 @@ class Series:
 
     def _reading(self) -> dict[str, Any]:
         """Return what reading a table has to know of the guarantee."""
-        return {"any_columns": self.guarantee.any_columns, "declared": self.guarantee.declared(self.schema)}
+        traits = self.guarantee.traits
+        return {"any_columns": traits.any_columns, "declared": traits.declared_in(self.schema)}
 
     @property
     def _published_columns(self) -> tuple[str, ...]:
@@ -553,7 +435,7 @@ class Series:
                 self._as_begun = (*self._as_begun, *kept)
                 now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
                 agree(before, now, self.guarantee)
-                if self.guarantee.remembers:
+                if self.guarantee.traits.remembers:
                     check_roles(vault.setting("roles") or {}, self.schema)
                 self.name = self.name or before.get("series.name")
             yield vault

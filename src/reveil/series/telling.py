@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from reveil.guarantees.base import Guarantee, Prepared
+    from reveil.guarantees.assembly import Prepared
+    from reveil.guarantees.base import Guarantee
     from reveil.models.encoding import Codes
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
@@ -102,20 +103,20 @@ class Telling:
     @classmethod
     def of(cls, vault: Vault, job: Job, codes: Codes, guarantee: Guarantee) -> Telling:
         """Recall the persons and compare their records with the last ones."""
-        snapshot = job.snapshot
-        if guarantee.whole_table and job.whole is not None:
+        snapshot, traits = job.snapshot, guarantee.traits
+        if traits.whole_table and job.whole is not None:
             snapshot, codes = job.whole, encode(job.whole)
         schema = snapshot.schema
         recall = vault.recall(job.high, job.low)
         follows = schema.person is not None
-        declared = guarantee.declared(schema) if guarantee.remembers else ()
+        declared = traits.declared_in(schema) if traits.remembers else ()
         lasting = lasting_codes(vault, snapshot, codes, declared) if follows else Lasting({}, {})
         known = recall.person >= 0
         happened = events(known, recall.present, recall.last, lasting.codes, len(recall.gone)) if follows else None
         known_types = vault.attributes()
         types = types_of(snapshot, known_types) if follows else {}
         book = VaultBook(vault, recall, lasting, (*known_types, *types))
-        memory = _memory(vault, recall, lasting, happened, schema.sensitive if guarantee.remembers else (), book)
+        memory = _memory(vault, recall, lasting, happened, schema.sensitive if traits.remembers else (), book)
         part = any(own is not None for own in job.request.values())
         where = None if job.asked[WHERE] is None else parse(job.asked[WHERE])
         memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT), part=part, where=where)
@@ -263,10 +264,11 @@ def placements_of(prepared: Prepared) -> pl.DataFrame:
     real = np.flatnonzero(prepared.placement >= 0)
     groups = prepared.release.classes if prepared.release.groups is None else prepared.release.groups
     record, person = prepared.placement[real].astype(np.int32), np.full(len(real), -1, np.int32)
-    if prepared.dirty is not None and len(prepared.dirty) and prepared.snapshot is not None:
-        asked = prepared.snapshot.frame.height - len(prepared.dirty)
+    dirty = prepared.draft.dirty
+    if dirty is not None and len(dirty):
+        asked = prepared.draft.snapshot.frame.height - len(dirty)
         more = record >= asked
-        person[more] = prepared.dirty[record[more] - asked]
+        person[more] = dirty[record[more] - asked]
         record[more] = -1
     return pl.DataFrame(
         {"record": record, "person": person, "place": real.astype(np.int32), "grp": groups[real].astype(np.int32)}

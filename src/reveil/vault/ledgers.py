@@ -46,8 +46,8 @@ def read(
     types = {name: pl.Float64 if name in ledger.real else pl.Int32 for name in names}
     if not _exists(connection, ledger.name):
         return pl.DataFrame(schema=types)
-    wanted = pl.DataFrame({"number": np.unique(np.zeros(0, np.int32) if among is None else among).astype(np.int32)})
-    only = "" if column is None else f" JOIN wanted w ON t.{_quoted(column)} = w.number"
+    wanted = pl.DataFrame({"number": np.zeros(0, np.int32) if among is None else among.astype(np.int32)})
+    only = "" if column is None else f" WHERE t.{_quoted(column)} IN (SELECT number FROM wanted)"  # noqa: S608 -- names by code
     if column is not None and column not in names:
         raise ValueError(f"the ledger {ledger.name!r} has no column {column!r}")
     with lent(connection, wanted=wanted):

@@ -71,7 +71,7 @@ THIRD = Migration(
 CHAIN = Migration(
     4, ("CREATE TABLE chain (entry INTEGER, act TEXT, release INTEGER, about TEXT, nonce TEXT, digest TEXT)",)
 )
-# Every table has a seal (see seals.py), which takes the key: a mark says that it is due.
+# Every table has a seal (see stores/seals.py), which takes the key: a mark says that it is due.
 SEALS = Migration(
     5,
     (

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Protocol, Self
 
 from reveil.core import registry
@@ -23,7 +24,6 @@ from reveil.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Collection
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from reveil.vault.bridge import Connection
     from reveil.vault.drafts import Drafts
@@ -122,6 +122,27 @@ def store_class(address: str | os.PathLike[str]) -> type[Store]:
         raise ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
     found: type[Store] = registry.find("stores", scheme)
     return found
+
+
+def folder_of(address: str | os.PathLike[str]) -> Path | None:
+    """Return the folder that an address is, None if it is something else."""
+    return Path(address) if scheme_of(address) == FOLDER else None
+
+
+def is_there(address: str | os.PathLike[str]) -> bool:
+    """Return whether an address is taken: by a vault, or by a folder that may be something else."""
+    folder = folder_of(address)
+    return is_vault(address) if folder is None else folder.exists()
+
+
+def is_vault(address: str | os.PathLike[str]) -> bool:
+    """Return whether there is a vault at an address."""
+    return store_class(address).exists(os.fspath(address))
+
+
+def name_of(address: str | os.PathLike[str]) -> str:
+    """Return the last part of an address, by which files beside a vault are called."""
+    return PurePath(os.fspath(address).rpartition("://")[2]).name.removesuffix(".vault")
 
 
 def open_store(address: str | os.PathLike[str], *, create: bool) -> Store:

@@ -12,6 +12,7 @@ import reveil as rv
 from reveil.grouping.groupers.base import Grouper
 from reveil.models.statistics import GroupRegions, Partition
 from reveil.tables.snapshot import read_snapshot
+from tests.made import made
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def published(table, method, *, suppress=0.0):
 
 def prepared(frame, schema, method, k=1):
     """Return release, placement, codes and model."""
-    return rv.Static(k=k).prepare(read_snapshot(frame, schema), method, np.random.default_rng(1), series=None)
+    return made(rv.Static(k=k), read_snapshot(frame, schema), np.random.default_rng(1), method)
 
 
 def grid(side=8):

@@ -273,7 +273,7 @@ def test_groups_with_the_same_region_are_one_and_one_record_is_a_group():
 @given(tables(max_rows=10, max_quasi=3), seeds, st.integers(1, 3))
 def test_a_person_may_only_be_where_something_is_left(table, seed, known):
     made = prepared(table.frame, table.schema, Nest(seed=seed))
-    release, codes = made.release, made.codes
+    release, codes = made.release, made.draft.codes
     groups = groups_of(release)
     attributes = codes.quasi[:known]
     found = find_candidates(release, groups, attributes, codes.n)
@@ -306,7 +306,7 @@ def release_values(table, codes, attribute):
 def test_the_owner_finds_records_in_their_block(table, seed):
     made = prepared(table.frame, table.schema, Nest(seed=seed))
     values = read_snapshot(table.frame, table.schema).frame.select(table.schema.sensitive)
-    placed = place(made.release, made.codes, values)
+    placed = place(made.release, made.draft.codes, values)
     assert placed.groups.tolist() == made.release.classes[np.argsort(made.placement)].tolist()
     assert not placed.ambiguous
 

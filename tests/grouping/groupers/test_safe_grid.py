@@ -18,13 +18,13 @@ import reveil as rv
 from reveil.grouping.grid import checked_scales, grid_column
 from reveil.grouping.recoders.grid import GridRecoder
 from reveil.grouping.sampling import Sampling, delta_of, least_epsilon
-from reveil.guarantees.static.static import prepare_static
 from reveil.models.encoding import encode, encode_quasi
 from reveil.releases.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.tables.notation import to_text
 from reveil.tables.snapshot import read_snapshot
 from reveil.verification import verify
 from tests.cli.run import reveil
+from tests.made import made_alone
 from tests.manifests import altered, promising
 
 quick = settings(deadline=None, max_examples=30)
@@ -313,7 +313,7 @@ def test_what_the_theorem_does_not_cover_is_refused():
             )
         assert undeclared.value.hint.startswith(f'{name} = {{ role = "{role}", type = "{line}" }}')
     with pytest.raises(rv.ConfigError, match="not read as the method 'safe-grid' needs"):
-        prepare_static(read_snapshot(FRAME, HOSPITAL), rv.KAnonymity(5), GRID, np.random.default_rng(1))
+        made_alone(read_snapshot(FRAME, HOSPITAL), rv.KAnonymity(5), GRID, np.random.default_rng(1))
     numbers = FRAME.with_columns(disease=pl.col("age"))
     refused("has bins", rv.Schema(quasi=["age", "sex"], sensitive="disease", bins={"disease": 3}), frame=numbers)
     refused("not a quasi column", method=rv.SafeGrid(beta=0.5, epsilon=1, scales={"disease": [1, 2]}))

@@ -1,6 +1,5 @@
 """Stack & Deal: shares, nearness, the vectors of its source, and the k that it chooses."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,15 +10,18 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.grouping.groupers import stack_deal
+from reveil.guarantees.comparing import as_chosen, check_promise
 from reveil.guarantees.static.automatic_k import grid, information_loss
 from reveil.models.encoding import encode
 from reveil.models.statistics import Histogram, Partition, Reference
 from reveil.models.t_closeness import earth_movers_distance
+from reveil.releases.manifest import manifest_bytes
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file, verify_file
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import tables
 from reveil.verification import verify
+from tests.made import made
 from tests.manifests import altered, promising
 
 DICE = np.random.default_rng(0)
@@ -243,15 +245,14 @@ def people(n=300):
 def test_automatic_k_is_the_cheapest_on_the_curve(weight):
     schema = rv.Schema(quasi=("age", "town"), sensitive="income")
     frame, method = people(), rv.StackDeal(weight=weight)
-    prepared = rv.Static(k="auto", t=0.4).prepare(
-        read_snapshot(frame, schema), method, np.random.default_rng(0), series=None
-    )
-    auto, manifest = prepared.facts["auto"], prepared.release.manifest
+    guarantee = rv.Static(k="auto", t=0.4)
+    prepared = made(guarantee, read_snapshot(frame, schema), np.random.default_rng(0), method)
+    auto, manifest = prepared.draft.remembered.facts["auto"], prepared.release.manifest
     costs = [cost for cost, holds in zip(auto["cost"], auto["holds"], strict=True) if holds]
     chosen = auto["k"].index(auto["chosen"])
     assert auto["cost"][chosen] == min(costs)
     assert auto["k"] == grid(300)[: len(auto["k"])]
-    assert manifest["guarantee"]["k"] == auto["chosen"] == prepared.model.minimum_size
+    assert manifest["guarantee"]["k"] == auto["chosen"] == prepared.draft.model.minimum_size
     assert manifest["achieved"]["t"]["income"] == pytest.approx(auto["t"][chosen], abs=2e-6)
     assert any("k was chosen" in sentence for sentence in manifest["assumes"])
     measures = rv.measure(frame, prepared.release, schema)
@@ -280,15 +281,14 @@ def test_automatic_k_from_a_config_is_published_and_verified(tmp_path):
     for k in (1, True, "auto", None):
         other = promising(manifest, k=k)
         with pytest.raises(rv.VerificationError, match="promises something else"):
-            config.guarantee.check_promise(other, config.schema, 300)
-    kept = config.guarantee.for_release(manifest)
+            check_promise(config.guarantee, other, config.schema, config.method)
+    kept = as_chosen(config.guarantee, manifest)
     assert kept == replace(config.guarantee, k=manifest["guarantee"]["k"])
     assert f"at least {kept.k} records" in manifest["claim"]
-    assert kept.for_release(manifest) is kept
-    more = json.dumps(manifest.to_json()).replace(f'"k": {kept.k}', f'"k": {kept.k + 1}')
-    more = more.replace(f"least {kept.k} ", f"least {kept.k + 1} ")
-    (tmp_path / "out.manifest.json").write_text(more)
+    assert as_chosen(kept, manifest) is kept
+    larger = replace(kept, k=kept.k + 1).promise(config.schema, config.method)
+    (tmp_path / "out.manifest.json").write_bytes(manifest_bytes(replace(manifest, promise=larger)))
     with pytest.raises(rv.VerificationError, match="does not satisfy KAnonymity"):
         verify_file(config, tmp_path / "out.csv", tmp_path / "data.csv")
     with pytest.raises(rv.VerificationError, match="promises something else"):
-        replace(config.guarantee, k=2).check_promise(manifest, config.schema, 300)
+        check_promise(replace(config.guarantee, k=2), manifest, config.schema, config.method)

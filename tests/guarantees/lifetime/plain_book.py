@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.base import Memory, Prepared
+from reveil.guarantees.base import Memory
+from reveil.guarantees.comparing import check_promise
 from reveil.guarantees.signatures.sets import Sets
-from reveil.models.encoding import encode
 from reveil.tables.snapshot import Snapshot, canonical_text
 from reveil.verification import verify
 from tests.judged import Judged
+from tests.made import made
+
+if TYPE_CHECKING:
+    from reveil.guarantees.assembly import Prepared
 
 
 class PlainBook:
@@ -53,7 +59,7 @@ class PlainSeries:
 
     def __init__(self, guarantee, schema):
         self.guarantee, self.schema, self.book = guarantee, schema, PlainBook()
-        self.values: list[str | None] = list(guarantee.declared(schema))
+        self.values: list[str | None] = list(guarantee.traits.declared_in(schema))
         self.release = 0
         self.judged = Judged(guarantee)
 
@@ -67,7 +73,7 @@ class PlainSeries:
             values=np.array([values.index(text) for text in texts], np.int32),
             texts=pl.Series(values, dtype=pl.String),
             known=np.arange(len(values), dtype=np.int32),
-            declared=np.arange(len(self.guarantee.declared(self.schema)), dtype=np.int32),
+            declared=np.arange(len(self.guarantee.traits.declared_in(self.schema)), dtype=np.int32),
             seen=len(self.values),
             present=nothing,
             changed=nothing,
@@ -82,14 +88,14 @@ class PlainSeries:
         snapshot = Snapshot(frame, self.schema, "the frame", "polars")
         memory = self.memory(frame)
         rng = np.random.default_rng([seed, self.release])
-        prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
-        own = prepared.snapshot or snapshot
-        verify(prepared.release, own, prepared.model, placement=prepared.placement)
+        prepared = made(self.guarantee, snapshot, rng, memory=memory)
+        own = prepared.draft.snapshot
+        verify(prepared.release, own, prepared.draft.model, placement=prepared.placement)
         numbers = [self.book.persons[who] for who in frame[self.schema.person].to_list()]
         shown = self.judged.shown(prepared, numbers, self.release + 1, snapshot)
         self.judged.apply(self.judged.check(shown))
-        self.guarantee.check_promise(prepared.release.manifest, self.schema, frame.height)
-        self.book.write(prepared.entries)
+        check_promise(self.guarantee, prepared.release.manifest, self.schema, None)
+        self.book.write(prepared.draft.remembered.entries)
         self.values = memory.texts.to_list()
         self.release += 1
         return prepared

@@ -6,7 +6,7 @@ import pytest
 
 import reveil as rv
 from reveil.core.errors import InfeasibleError, RefusedError
-from reveil.guarantees.base import Guarantee
+from reveil.guarantees.traits import Traits
 from tests.guarantees.refinement.plain_cells import Told
 from tests.series.cases import command, config, contents, tables, written
 
@@ -44,7 +44,7 @@ def vector(own, forget):
 
 def test_without_a_tombstone_two_people_would_be_alone(tmp_path, monkeypatch):
     """What the refusal is for: the one who returns, and the innocent newcomer beside them."""
-    monkeypatch.setattr(rv.Refinement, "may_forget", Guarantee.may_forget)
+    monkeypatch.setattr(Traits, "check_erasure", lambda self, *, tombstone: None)
     told = vector(opened(tmp_path, rv.Refinement(k=2, slack=1)), lambda own: own.forget(0))
     assert [0] in told.cells()
     assert [2] in told.cells()

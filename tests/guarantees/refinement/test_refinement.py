@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -189,9 +190,9 @@ def test_the_audit_finds_what_separate_releases_tell(tmp_path):
     """Each k-anonymous by itself, and called refinement: followed records are in cells of one."""
     series = opened(tmp_path, rv.Static(k=4))
     months = [table(range(n, n + 80)) for n in (0, 8)]
+    promise = rv.Refinement(k=4).promise(SCHEMA, None)
     releases = [series.publish(frame) for frame in months]
-    for release in releases:
-        release.manifest["guarantee"] |= {"kind": "refinement"}
+    releases = [release.under(replace(release.manifest, promise=promise)) for release in releases]
     placed = [series.placements(n + 1, table(range(200))).select("row", id="person") for n in range(2)]
     found = rv.audit(releases, SCHEMA, truth=months, placements=placed)
     assert found.attacks["intersection"]["cells"]["invalid"] > 0

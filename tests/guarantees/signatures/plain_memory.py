@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.base import Memory, Prepared
+from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
-from reveil.models.encoding import encode
 from reveil.tables.snapshot import Snapshot, canonical_text
+from tests.made import made
+
+if TYPE_CHECKING:
+    from reveil.guarantees.assembly import Prepared
 
 
 class NoLedgers:
@@ -26,7 +31,7 @@ class PlainMemory:
 
     def __init__(self, guarantee, schema):
         self.guarantee, self.schema = guarantee, schema
-        self.values: list[str | None] = list(guarantee.declared(schema))
+        self.values: list[str | None] = list(guarantee.traits.declared_in(schema))
         self.told: dict[object, list[str]] = {}
         self.last: dict[object, str | None] = {}
         self.present: set[object] = set()
@@ -46,7 +51,7 @@ class PlainMemory:
             values=np.array([self.values.index(text) for text in texts], np.int32),
             texts=pl.Series(self.values, dtype=pl.String),
             known=np.arange(len(self.values), dtype=np.int32),
-            declared=np.arange(len(self.guarantee.declared(self.schema)), dtype=np.int32),
+            declared=np.arange(len(self.guarantee.traits.declared_in(self.schema)), dtype=np.int32),
             seen=seen,
             present=np.array([who in self.present for who in persons]),
             changed=np.array(
@@ -58,9 +63,9 @@ class PlainMemory:
             book=NoLedgers(),
             lasting={},
         )
-        prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
-        for record, members in prepared.told.iter_rows():
-            own = [] if prepared.replaces else self.told.get(persons[record], [])
+        prepared = made(self.guarantee, snapshot, rng, memory=memory)
+        for record, members in prepared.draft.remembered.told.iter_rows():
+            own = [] if prepared.draft.remembered.replaces else self.told.get(persons[record], [])
             self.told[persons[record]] = list(dict.fromkeys([*own, members]))
         self.last |= dict(now)
         self.present = set(persons)

@@ -4,12 +4,13 @@ import numpy as np
 import polars as pl
 
 from reveil.guarantees.base import Memory
+from reveil.guarantees.comparing import check_promise
 from reveil.guarantees.signatures.sets import Sets
-from reveil.models.encoding import encode
 from reveil.tables.schema import Schema
 from reveil.tables.snapshot import Snapshot, canonical_text
 from reveil.verification import verify
 from tests.judged import Judged
+from tests.made import made
 
 
 class PlainBook:
@@ -68,13 +69,13 @@ class PlainBook:
             lasting=lasting,
             whole=whole,
         )
-        prepared = self.guarantee.prepare(snapshot, None, rng, series=None, memory=memory, codes=encode(snapshot))
-        verify(prepared.release, snapshot, prepared.model, placement=prepared.placement)
+        prepared = made(self.guarantee, snapshot, rng, memory=memory)
+        verify(prepared.release, snapshot, prepared.draft.model, placement=prepared.placement)
         numbers = [self.numbers[who] for who in persons]
         shown = self.judged.shown(prepared, numbers, self.release + 1, whole)
         self.judged.apply(self.judged.check(shown))
-        self.guarantee.check_promise(prepared.release.manifest, self.schema, frame.height)
-        for entries in prepared.entries:
+        check_promise(self.guarantee, prepared.release.manifest, self.schema, None)
+        for entries in prepared.draft.remembered.entries:
             rows = entries.rows
             if entries.ledger.personal:
                 person = [self.numbers[persons[record]] for record in rows["record"]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class AnatomyRecoder(Recoder):
     The quasi values are as precise as they can be. It does not hide who is in the table, and the manifest says so.
     """
 
+    two_tables: ClassVar[bool] = True
+
     def check(self, model: Model) -> None:
         """Refuse k-anonymity alone: everybody's exact quasi values are in the file."""
         if not model.tags.reads_values:
@@ -31,7 +33,7 @@ class AnatomyRecoder(Recoder):
             )
 
     def recode(self, codes: Codes, partition: Partition) -> Recoded:
-        """Give every record a box of its own, and its group."""
+        """Give every record a box of its own."""
         alone = Partition(partition.order, np.arange(len(partition.order) + 1, dtype=np.int64), partition.n)
         exact = BoxRecoder().recode(codes, alone)
-        return Recoded(exact.cells, exact.classes, partition.n_groups, partition.labels)
+        return Recoded(exact.cells, exact.classes, exact.n_classes)

@@ -22,15 +22,12 @@ class Recoded:
     """What is published of the quasi columns.
 
     Classes are records with equal cells: ``cells`` describes them column by column, ``classes`` is the class of each
-    record (-1: suppressed). ``groups`` is the group of each record where it is published as a column, with the
-    sensitive values in a table of their own; None where the classes are the groups. ``levels`` is the level of each
-    class where boxes are nested: there the innermost box wins.
+    record (-1: suppressed). ``levels`` is the level of each class where boxes are nested: there the innermost box wins.
     """
 
     cells: dict[str, Cells]
     classes: CodeArray
-    n_groups: int
-    groups: CodeArray | None
+    n_classes: int
     levels: CodeArray | None = None
 
 
@@ -38,6 +35,7 @@ class Recoder(ABC):
     """Turns a partition into published cells."""
 
     needs_regions: ClassVar[bool] = False  # whether the partition must say which regions enclose its groups
+    two_tables: ClassVar[bool] = False  # whether groups are a column, and sensitive values go to a table of their own
 
     def check(self, model: Model) -> None:  # noqa: B027  (most forms suit most models)
         """Refuse a model whose promise this form does not keep."""

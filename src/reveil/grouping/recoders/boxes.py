@@ -28,7 +28,7 @@ class BoxRecoder(Recoder):
         """Build the cells of every group, once per distinct cell."""
         rows = codes.columns(partition.order) if partition.rows is None else partition.rows
         cells, class_of_group, classes = boxed(codes, rows, partition.offsets)
-        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], classes, None)
+        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], classes)
 
 
 def boxed(

@@ -49,4 +49,4 @@ class GridRecoder(Recoder):
         # Groups that differ in their sensitive values alone have equal cells: to a reader they are one class.
         class_of_group, first = classes_of([own.index for own in made.values()], partition.n_groups)
         cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
-        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first), None)
+        return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first))

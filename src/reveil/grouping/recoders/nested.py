@@ -61,7 +61,7 @@ class NestedRecoder(Recoder):
         class_of_group, first = classes_of([*keys, depth], partition.n_groups)
         cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
         classes = np.append(class_of_group, np.int32(-1))[partition.labels]
-        return Recoded(cells, classes, len(first), None, regions.level[first].astype(np.int32))
+        return Recoded(cells, classes, len(first), regions.level[first].astype(np.int32))
 
 
 def _cells(attribute: Attribute, published: CodeArray, lo: CodeArray, hi: CodeArray) -> Cells:

@@ -2,67 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import ConfigError, RefusedError, VerificationError
-from reveil.guarantees.assembly import (
-    check_memory,
-    check_names,
-    check_no_method,
-    check_one_sensitive,
-    check_person,
-    check_same_promise,
-    describe_columns,
-)
-from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
+from reveil.core.errors import ConfigError, RefusedError
+from reveil.guarantees.base import Adoption, Guarantee, Memory
+from reveil.guarantees.checks import check_memory, check_names, check_no_method, check_one_sensitive, check_person
+from reveil.guarantees.draft import Draft, Left, Remembered
 from reveil.guarantees.explained import RETURN, TOGETHER, Explained
 from reveil.guarantees.lifetime.forecast import forecast
 from reveil.guarantees.lifetime.global_release import (
     SURVIVAL,
-    Made,
     Situation,
     Terms,
     as_published,
     make_groups,
-    publish_rows,
+    rows_of,
     told_elsewhere,
     what_is_told,
 )
 from reveil.guarantees.lifetime.grouping import Rule
 from reveil.guarantees.lifetime.strategies import ROUNDING, STRATEGIES, Geometric, Strategy
 from reveil.guarantees.lifetime.survival import Pairs, updated
+from reveil.guarantees.promising import promise_of
+from reveil.guarantees.settings import NAMED, PATH
+from reveil.guarantees.traits import Refusal, Traits
 from reveil.models.base import exact_number, plain_number
 from reveil.models.encoding import encode
 from reveil.models.frequency_diversity import FrequencyDiversity
 from reveil.models.k_anonymity import KAnonymity
-from reveil.models.limits import Limit, at_most
-from reveil.models.statistics import GroupStats, Histogram
-from reveil.releases.manifest import make_manifest
-from reveil.releases.release import release_of
-from reveil.releases.respelling import folded_values, folds
-from reveil.tables.alike import folded, spelled_as
+from reveil.models.limits import at_most
+from reveil.tables.alike import spelled_as
 from reveil.tables.hierarchy import value_text
-from reveil.tables.notation import SUPPRESSED_VALUE
-from reveil.tables.snapshot import canonical_text
 from reveil.vault.protocol import Entries
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from reveil.grouping.groupers.base import Grouper
+    from reveil.guarantees.draft import Request
     from reveil.models.base import Model
-    from reveil.models.encoding import Codes
-    from reveil.releases.manifest import Manifest
     from reveil.releases.membership import Membership
-    from reveil.releases.promise import Against, Promise
+    from reveil.releases.promise import Promise
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
-    from reveil.vault.protocol import Book, Ledger
+    from reveil.vault.protocol import Book
 
 EXHAUSTED = ("rest", "suppress", "withhold")
 _COUNTED = (
@@ -80,6 +68,12 @@ _LEAKS = {
     "withhold": "Who is known to be in the table and is not published has a value that they were linked with too "
     "often: absence tells it.",
 }
+
+_ERASURE = Refusal(  # else a cohort could not be seen to be incomplete
+    "where values are permanent, an erasure must leave a tombstone: the people who shared a group with somebody have "
+    "to stay together, or all be absent",
+    "Forget them with --tombstone: a pseudonym and what was told stay, nothing else.",
+)
 
 
 @dataclass(frozen=True)
@@ -130,39 +124,15 @@ class GlobalGuarantee(Guarantee):
         ),
         uncovered=("Somebody who knows that a value did not change.", RETURN),
     )
-    remembers: ClassVar[bool] = True
-    paths: ClassVar[tuple[str, ...]] = ("population",)  # settings that are paths, relative to a config
-    survival: ClassVar[Ledger] = SURVIVAL
 
     l: float
-    strategy: Strategy
+    strategy: Strategy = field(metadata={NAMED: STRATEGIES})
     _: KW_ONLY
     harmless: tuple[str, ...] = field(default=(), repr=False)
     permanent: tuple[str, ...] = field(default=(), repr=False)
     when_exhausted: str = "rest"
     largest: float | None = None
-    population: Any = field(default=None, repr=False, compare=False)
-
-    @classmethod
-    def from_config(cls, table: dict[str, Any]) -> Self:
-        """Build from the ``[guarantee]`` table of a config: the strategy is a name with its parameter beside it."""
-        settings = dict(table)
-        name = settings.pop("strategy", None)
-        if not isinstance(name, str) or name not in STRATEGIES:
-            raise ConfigError(
-                "the guarantee 'global' needs a strategy" if name is None else f"there is no strategy {name!r}",
-                hint='strategy = "constant-ratio" with releases = 3, or strategy = "geometric" with alpha = 3.0',
-            )
-        made, parameter = STRATEGIES[name]
-        if parameter not in settings:
-            raise ConfigError(
-                f"the strategy {name!r} needs {parameter}", hint=f"Add {parameter} = 3 under [guarantee]."
-            )
-        strategy = made(**{parameter: settings.pop(parameter)})
-        foreign = [other for _, other in STRATEGIES.values() if other in settings]
-        if foreign:
-            raise ConfigError(f"{foreign[0]} does not belong to the strategy {name!r}", hint="Take the line out.")
-        return super().from_config({**settings, "strategy": strategy})
+    population: Any = field(default=None, repr=False, compare=False, metadata={PATH: True})
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
@@ -217,21 +187,17 @@ class GlobalGuarantee(Guarantee):
         return self.largest if self.largest is not None else Geometric.GROWTH * self.strategy.ratio(self.exact)
 
     @property
-    def against(self) -> Against:  # type: ignore[override]  # a constant elsewhere
-        """What the adversary knows: who is there, unless a registration list hides it."""
-        return "presence" if self.population is None else "nothing"
+    def traits(self) -> Traits:
+        """What a series has to know of it: only how large a group may become may change."""
+        return Traits(
+            self._settings(),
+            remembers=True,
+            making=frozenset(["largest"]),
+            declared=(*self.harmless, *self.permanent),
+            erasure=_ERASURE if self.permanent else None,
+        )
 
-    @property
-    def bound(self) -> float | None:
-        """One l-th, in all the releases together."""
-        return float(1 / self.exact)
-
-    def limits(self) -> tuple[Limit, ...]:
-        """Return the bound on what is believed ever, and with it at any time, of the values that are not harmless."""
-        own = {"harmless": tuple(sorted(self.harmless)), "permanent": tuple(sorted(self.permanent))}
-        return at_most(self.bound, "ever", "value", **own)
-
-    def settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         """Return the parameters under their config names; of a registration list only whether there is one."""
         return {
             "l": plain_number(self.exact),
@@ -242,23 +208,6 @@ class GlobalGuarantee(Guarantee):
             "largest": self.largest,
             "population": self.population is not None,
         }
-
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
-        """Return whether a setting may change: only how large a group may become. The bound rests on the survival."""
-        return key == "largest"
-
-    def may_forget(self, *, tombstone: bool) -> None:
-        """Refuse to erase somebody whose cohort could then not be seen to be incomplete."""
-        if self.permanent and not tombstone:
-            raise RefusedError(
-                "where values are permanent, an erasure must leave a tombstone: the people who shared a group with "
-                "somebody have to stay together, or all be absent",
-                hint="Forget them with --tombstone: a pseudonym and what was told stay, nothing else.",
-            )
-
-    def declared(self, schema: Schema) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the values that the settings name."""
-        return (*self.harmless, *self.permanent)
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
@@ -293,8 +242,11 @@ class GlobalGuarantee(Guarantee):
         size = KAnonymity(self.rule.least)
         return size if self.harmless or self.when_exhausted == "suppress" else size & FrequencyDiversity(self.l)
 
-    def promise(self) -> Promise:
-        """Return what every release of these settings promises."""
+    def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002
+        """Return what every release of these settings promises: a bound on what is believed ever, and so at any time.
+
+        Who is there is known to the adversary, unless a registration list hides it; harmless values are not bounded.
+        """
         told = "over all the releases of this series together, nobody is told ever to have had a value with more than "
         told += f"1/{plain_number(self.exact)}"
         if self.harmless:
@@ -307,16 +259,19 @@ class GlobalGuarantee(Guarantee):
         leaks = (_LEAKS[self.when_exhausted],) if self.when_exhausted in _LEAKS else ()
         knows = _KNOWS if self.population is None else _HIDDEN
         assumes = (knows, _COUNTED, apart, stay, *(lasts if self.permanent else ()), *leaks)
-        return self.state(f"{told[0].upper()}{told[1:]}.", assumes, grade="counted", settings=self.settings())
-
-    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:  # noqa: ARG002
-        """Refuse a manifest that does not promise what these settings ask for."""
-        own, told = self.promise(), manifest.promise
-        if manifest.adopted:
-            own = replace(own, claim=told.claim if told.claim.startswith(own.claim) else own.claim)
-        check_same_promise(told, own, [key for key in own.settings if not self.may_change(key, None, None)])
-        if manifest.suppressed or manifest.dirty or manifest.counterfeits.total:
-            raise VerificationError("the manifest speaks of records that this guarantee has not")
+        bound = float(1 / self.exact)
+        free = {"harmless": tuple(sorted(self.harmless)), "permanent": tuple(sorted(self.permanent))}
+        return promise_of(
+            self.kind,
+            self.explained,
+            f"{told[0].upper()}{told[1:]}.",
+            assumes,
+            grade="counted",
+            settings=self._settings(),
+            bound=bound,
+            limits=at_most(bound, "ever", "value", **free),
+            against="presence" if self.population is None else "nothing",
+        )
 
     def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
         """Return what is left of whose budget for which values; see :mod:`reveil.guarantees.lifetime.forecast`."""
@@ -338,45 +293,34 @@ class GlobalGuarantee(Guarantee):
             self.population,
         )
 
-    def prepare(
-        self,
-        snapshot: Snapshot,
-        method: Grouper | None,
-        rng: np.random.Generator,
-        *,
-        series: str | None,
-        memory: Memory | None = None,
-        codes: Codes | None = None,
-    ) -> Prepared:
-        """Group, recode and describe the next release of a series."""
-        self.check(snapshot.schema, method)
-        memory = check_memory(self.kind, memory)
-        codes = encode(snapshot) if codes is None else codes
+    def decide(self, request: Request, rng: np.random.Generator) -> Draft:  # noqa: ARG002
+        """Decide who rests, and group the others, for the next release of a series; no dice are needed."""
+        snapshot = request.snapshot
+        self.check(snapshot.schema, request.method)
+        memory, codes = check_memory(self.kind, request.memory), request.codes
         terms = self.terms(memory)
         now = Situation.of(memory, terms)
         made = make_groups(snapshot, codes, now, terms, memory)
-        table, placement, _ = publish_rows(snapshot, made, now, memory, rng)
+        name = snapshot.schema.sensitive[0]
+        rows = rows_of(made, now, memory, name, snapshot.frame.schema[name])
         published = as_published(snapshot, now, memory)
-        if published is not None:
-            snapshot, codes = published, encode(published)
-        model = self.model_for(snapshot.schema)
-        manifest = make_manifest(
-            series=series,
-            release=memory.release,
-            promise=self.promise(),
-            columns=describe_columns(snapshot, codes, two_tables=False, groups=True),
-            rows=len(placement),
-            groups=made.size,
-            achieved=model.achieved(_statistics(made, codes)),
-            withheld=int(now.out.sum()),
-        )
-        release = release_of(table, manifest)
         sizes = np.bincount(made.groups[made.groups >= 0])
-        facts: dict[str, Any] = {"largest_group": int(sizes.max()), "average_group": float(sizes.mean())}
-        entries = what_is_told(made, now, terms)
-        return Prepared(release, placement, codes, model, facts=facts, entries=entries, snapshot=published)
+        return Draft(
+            rows,
+            made.boxes,
+            self.model_for(snapshot.schema),
+            self.promise(snapshot.schema, request.method),
+            snapshot if published is None else published,
+            codes if published is None else encode(published),
+            left=Left(withheld=int(now.out.sum())),
+            remembered=Remembered(
+                entries=what_is_told(made, now, terms),
+                facts={"largest_group": int(sizes.max()), "average_group": float(sizes.mean())},
+            ),
+            altered=published is not None,
+        )
 
-    def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
+    def adopt(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
         """Multiply what a release from elsewhere told into everybody's survival: the worst of what they may be told."""
         if self.permanent:
             raise RefusedError(
@@ -398,17 +342,6 @@ class GlobalGuarantee(Guarantee):
             more,
         )
 
-    def loose_rows(self, release: Release) -> int:
-        """Return how many rows are suppressed, or in a group that is published as it was first told."""
-        groups, values = release.group_values()
-        texts = canonical_text(values.to_series())
-        hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy() & (self.when_exhausted == "suppress")
-        permanent = pl.Series(self.permanent, dtype=pl.String)
-        if folds(release.manifest, values.columns[0]):
-            texts, permanent = folded_values(texts), folded(permanent)
-        lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
-        return int((hidden | np.isin(groups, lasting)).sum())
-
 
 def _texts(key: str, given: object) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, list | tuple):
@@ -419,12 +352,3 @@ def _texts(key: str, given: object) -> tuple[str, ...]:
     if len(set(texts)) != len(texts):
         raise ConfigError(f"{key} names a value twice")
     return texts
-
-
-def _statistics(made: Made, codes: Codes) -> GroupStats:
-    """Return what the model is asked about."""
-    own = codes.sensitive[0]
-    inside = made.groups >= 0
-    groups = made.groups[inside]
-    histogram = Histogram.of(groups, own.codes[inside], made.size, own.domain)
-    return GroupStats(np.bincount(groups, minlength=made.size).astype(np.int64), {own.name: histogram})

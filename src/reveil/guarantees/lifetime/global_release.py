@@ -10,11 +10,10 @@ import polars as pl
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import InfeasibleError
-from reveil.core.randomness import shuffled
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.hilbert import along_curve
 from reveil.grouping.recoders.boxes import BoxRecoder
-from reveil.guarantees.assembly import published_names
+from reveil.guarantees.draft import Grouped, Rows, Values
 from reveil.guarantees.lifetime.cohorts import Cohorts, broken_groups, keep_together
 from reveil.guarantees.lifetime.dilution import with_absent
 from reveil.guarantees.lifetime.grouping import Crowd, Rule, form_groups, needed_by
@@ -22,17 +21,15 @@ from reveil.guarantees.lifetime.survival import Pairs, linked, updated
 from reveil.guarantees.signatures.signature_based import points_of
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.statistics import Partition
-from reveil.releases.release import Release, compact
-from reveil.releases.table import PublishedTable
 from reveil.tables.notation import SUPPRESSED_VALUE, parsed
 from reveil.tables.snapshot import Snapshot, canonical_text
 from reveil.vault.protocol import Entries, Ledger
 
 if TYPE_CHECKING:
-    from reveil.grouping.recoders.base import Recoded
     from reveil.guarantees.base import Memory
     from reveil.models.encoding import Codes
     from reveil.releases.membership import Membership
+    from reveil.releases.release import Release
 
 SURVIVAL = Ledger("survival", keys=("value",), whole=("links",), real=("survival",), coded="value")
 COHORTS = Ledger("cohorts", whole=("cohort", "value"), coded="value", blanked=True)
@@ -99,10 +96,11 @@ class Situation:
 
 @dataclass(frozen=True)
 class Made:
-    """The groups of a release, the boxes, and how many absent persons each group has."""
+    """The groups of a release, their boxes, which of these each record has, and how many absent persons a group has."""
 
     groups: CodeArray = field(repr=False)  # of each record, -1: not published
-    recoded: Recoded = field(repr=False)
+    boxes: Grouped = field(repr=False)
+    place: CodeArray = field(repr=False)  # of each record among all who are in boxes
     absent: IntArray | None = field(repr=False)
 
     @property
@@ -136,19 +134,19 @@ def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms, 
         groups[loose] = labels[: len(loose)]
         n_loose = int(labels.max()) + 1
     kept = published[now.cohorts.member[published] >= 0]
-    names, place = np.unique(now.cohorts.member[kept], return_inverse=True)
-    groups[kept] = n_loose + place
+    names, cohort = np.unique(now.cohorts.member[kept], return_inverse=True)
+    groups[kept] = n_loose + cohort
     # Boxes hold absent persons, too: a box of the records alone would show who sits on its edges.
     if terms.population is not None:
         every = np.full(together.n, -1, np.int32)
         every[: len(published)] = groups[published]
         every[own] = labels if len(loose) else -1
         absent = np.bincount(every[len(published) :][every[len(published) :] >= 0], minlength=n_loose + len(names))
-        recoded = BoxRecoder().recode(together, _partition(every))
-        classes = np.full(codes.n, -1, np.int32)
-        classes[published] = recoded.classes[: len(published)]
-        return Made(groups, replace(recoded, classes=classes), absent.astype(np.int64))
-    return Made(groups, BoxRecoder().recode(codes, _partition(groups)), None)
+        place: CodeArray = np.full(codes.n, -1, np.int32)
+        place[published] = np.arange(len(published))
+        return Made(groups, Grouped(together, _partition(every), BoxRecoder()), place, absent.astype(np.int64))
+    everybody: CodeArray = np.arange(codes.n, dtype=np.int32)
+    return Made(groups, Grouped(codes, _partition(groups), BoxRecoder()), everybody, None)
 
 
 def _loose_groups(codes: Codes, items: IntArray, loose: IntArray, now: Situation, terms: Terms) -> CodeArray:
@@ -246,33 +244,21 @@ def what_is_told(made: Made, now: Situation, terms: Terms) -> tuple[Entries, ...
     return tuple(entries)
 
 
-def publish_rows(
-    snapshot: Snapshot, made: Made, now: Situation, memory: Memory, rng: np.random.Generator
-) -> tuple[PublishedTable, CodeArray, IntArray]:
-    """Put the rows in an order drawn by dice; return the table, the record of each row, and the groups' numbers."""
-    placement = shuffled(rng, np.flatnonzero(made.groups >= 0).astype(np.int32))
-    numbers = rng.permutation(made.size) + 1
-    name = snapshot.schema.sensitive[0]
-    dtype = snapshot.frame[name].dtype
-    texts = parsed(memory.texts, dtype)
-    values = texts.gather(now.values[placement]).alias(name)
-    if now.hidden.any():
-        values = hide(values, now.hidden[placement])
-    table = PublishedTable(
-        published_names(snapshot, two_tables=False),
-        made.recoded.cells,
-        made.recoded.classes[placement],
-        pl.DataFrame([compact(values)]),
-        snapshot.native,
-        numbers[made.groups[placement]].astype(np.int32),
-    )
-    return table, placement, numbers
+def rows_of(made: Made, now: Situation, memory: Memory, name: str, dtype: pl.DataType) -> Rows:
+    """Return the rows, with the values of the sensitive column as they are told."""
+    record = np.flatnonzero(made.groups >= 0).astype(np.int32)
+    values = _told_values(now, memory, dtype)
+    shown = Values(values.source, values.index[record])
+    return Rows(record, made.place[record], made.groups[record], {name: shown})
 
 
-def hide(values: pl.Series, hidden: BoolArray) -> pl.Series:
-    """Return values as texts, some of them suppressed."""
-    mark = pl.Series([SUPPRESSED_VALUE]).new_from_index(0, len(values))
-    return canonical_text(values).zip_with(pl.Series(~hidden), mark).alias(values.name)
+def _told_values(now: Situation, memory: Memory, dtype: pl.DataType) -> Values:
+    """Return the value of each record as it is told: texts where some are suppressed."""
+    known = parsed(memory.texts, dtype)
+    if not now.hidden.any():
+        return Values(known, now.values)
+    texts = pl.concat([canonical_text(known).rename(""), pl.Series([SUPPRESSED_VALUE])])
+    return Values(texts, np.where(now.hidden, len(known), now.values))
 
 
 def as_published(snapshot: Snapshot, now: Situation, memory: Memory) -> Snapshot | None:
@@ -280,12 +266,8 @@ def as_published(snapshot: Snapshot, now: Situation, memory: Memory) -> Snapshot
     if not now.hidden.any() and np.array_equal(now.values, memory.values):
         return None
     name = snapshot.schema.sensitive[0]
-    dtype = snapshot.frame[name].dtype
-    texts = parsed(memory.texts, dtype)
-    values = texts.gather(now.values).alias(name)
-    if now.hidden.any():
-        values = hide(values, now.hidden)
-    return replace(snapshot, frame=snapshot.frame.with_columns(values))
+    told = _told_values(now, memory, snapshot.frame.schema[name])
+    return replace(snapshot, frame=snapshot.frame.with_columns(told.source.gather(told.index).alias(name)))
 
 
 def told_elsewhere(

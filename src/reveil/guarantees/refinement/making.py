@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import InfeasibleError
-from reveil.core.randomness import shuffled
-from reveil.grouping.recoders.boxes import BoxRecoder
-from reveil.guarantees.assembly import counted_counterfeits
+from reveil.guarantees.draft import Rows, Values
 from reveil.guarantees.refinement.entries import Cut
 from reveil.guarantees.refinement.extras import Extras, decoded, extended, extras_of
 from reveil.guarantees.refinement.plan import Decided, Rules, decide, grouped
 from reveil.models.encoding import Codes, encode
 from reveil.models.statistics import GroupStats, Histogram, Partition
-from reveil.releases.release import compact
-from reveil.releases.table import PublishedTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,23 +22,8 @@ if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.refinement.reading import Reading
-    from reveil.releases.manifest import Counterfeits
     from reveil.tables.snapshot import Snapshot
     from reveil.vault.protocol import Book
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The published rows in their order: the group of each, its record in the extended snapshot (-1: counterfeit)."""
-
-    group: CodeArray = field(repr=False)
-    record: CodeArray = field(repr=False)
-    values: pl.DataFrame = field(repr=False)
-    number: CodeArray = field(repr=False)  # the published number of each group
-
-    def counterfeits(self) -> Counterfeits:
-        """Count the counterfeits, in all and per group, as the manifest has them."""
-        return counted_counterfeits(self.number[self.group[self.record < 0]])
 
 
 @dataclass(frozen=True)
@@ -77,19 +58,21 @@ class Made:
         return self.asked + self.extras.dirty
 
     def rows(self, book: Book, names: tuple[str, ...], rng: np.random.Generator) -> Rows:
-        """Put the rows in an order that says nothing, with the values of the named columns."""
+        """Return the rows with the values of the named columns: those of records, then counterfeits."""
         labels = self.partition.labels[: self.told]
         real = np.flatnonzero(labels >= 0).astype(np.int32)
         fakes = np.repeat(np.arange(self.cut.n_groups, dtype=np.int32), self.cut.stand_ins)
-        group = np.concatenate([labels[real], fakes])
         record = np.concatenate([real, np.full(len(fakes), -1, np.int32)])
         values = self.snapshot.frame.select(names).select(pl.all().gather(real))
         if len(fakes):
             values = pl.concat([values, self._stand_ins(book, names, fakes, rng)])
-        order = shuffled(rng, np.arange(len(group), dtype=np.int32))
-        number = (rng.permutation(self.cut.n_groups) + 1).astype(np.int32)
-        published = pl.DataFrame([compact(values[name].gather(order)) for name in names])
-        return Rows(group[order], record[order], published, number)
+        every = np.arange(len(record), dtype=np.int32)
+        return Rows(
+            record,
+            np.concatenate([real, self.partition.order[self.partition.offsets[fakes]]]),  # a group has one box
+            np.concatenate([labels[real], fakes]),
+            {name: Values(values[name], every) for name in names},
+        )
 
     def _stand_ins(
         self, book: Book, names: tuple[str, ...], fakes: CodeArray, rng: np.random.Generator
@@ -128,14 +111,6 @@ class Made:
             codes[np.argsort(cell_of[fakes], kind="stable")] = value[mixed]
             columns.append(decoded(book, name, word.lasting[codes], dtype))
         return pl.DataFrame(columns)
-
-    def table(self, rows: Rows, names: tuple[str, ...], native: str) -> PublishedTable:
-        """Recode the groups, and put the rows together."""
-        recoded = BoxRecoder().recode(self.codes, self.partition)
-        of_group = np.full(self.cut.n_groups, -1, np.int32)
-        of_group[self.partition.labels[self.partition.order]] = recoded.classes[self.partition.order]
-        values = rows.values.select(name for name in names if name in rows.values.columns)
-        return PublishedTable(names, recoded.cells, of_group[rows.group], values, native, rows.number[rows.group])
 
 
 def make(

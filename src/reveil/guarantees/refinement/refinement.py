@@ -3,55 +3,44 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 
-from reveil.core.errors import ConfigError, RefusedError, VerificationError
+from reveil.core.errors import ConfigError, RefusedError
 from reveil.grouping.groupers.base import Grouper, check_plan
 from reveil.grouping.groupers.mondrian import Mondrian
-from reveil.guarantees.assembly import (
-    check_memory,
-    check_names,
-    check_no_bins,
-    check_person,
-    check_same_promise,
-    describe_columns,
-    other_promise,
-    published_names,
-)
-from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
-from reveil.guarantees.counted import group_statistics
+from reveil.grouping.recoders.boxes import BoxRecoder
+from reveil.guarantees.base import Adoption, Guarantee, Memory
+from reveil.guarantees.checks import check_memory, check_names, check_no_bins, check_person
+from reveil.guarantees.draft import Draft, Grouped, Left, Remembered
 from reveil.guarantees.explained import EVER, TOGETHER, Explained
+from reveil.guarantees.promising import made_by, promise_of
 from reveil.guarantees.refinement.absent import absent_of
 from reveil.guarantees.refinement.adopted import fitted, shown_by
 from reveil.guarantees.refinement.entries import Pieces, entries_of, table_entries
 from reveil.guarantees.refinement.extras import box_entries
-from reveil.guarantees.refinement.making import Made, Rows, make, without_shapes
+from reveil.guarantees.refinement.making import Made, make, without_shapes
 from reveil.guarantees.refinement.plan import Rules
 from reveil.guarantees.refinement.reading import Reading, read
 from reveil.guarantees.refinement.slack import slack_for
+from reveil.guarantees.settings import settings_of
 from reveil.guarantees.static.static import Static
+from reveil.guarantees.traits import Refusal, Traits
 from reveil.models.base import Model, exact_number
-from reveil.models.encoding import encode_sensitive
 from reveil.models.statistics import GroupStats, Histogram
 from reveil.models.t_closeness import TCloseness
-from reveil.releases.manifest import make_manifest
-from reveil.releases.release import release_of
 from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.models.encoding import Codes
-    from reveil.models.limits import Limit
-    from reveil.releases.manifest import Manifest
+    from reveil.guarantees.draft import Request, Rows
     from reveil.releases.membership import Membership
     from reveil.releases.promise import Promise
     from reveil.releases.release import Release
-    from reveil.releases.table import PublishedTable
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
     from reveil.vault.protocol import Entries
@@ -71,6 +60,12 @@ _DIRTY = (
 _FAKES = (
     "Nobody knows who is in the table: counterfeits stand in for people who left, and whoever knows that they left is "
     "not bounded."
+)
+
+_ERASURE = Refusal(  # the cell of whoever was erased would not be known when they come back
+    "under refinement an erasure must leave a tombstone: somebody who came back as if they were new would be alone in "
+    "their cell, and so would a newcomer beside them",
+    "Forget them with --tombstone: a pseudonym and the number of a cell stay, nothing else.",
 )
 
 
@@ -122,8 +117,6 @@ class Refinement(Guarantee):
             EVER,
         ),
     )
-    remembers: ClassVar[bool] = True
-
     k: int | None = None
     l: float | None = None
     diversity: Literal["distinct", "frequency", "entropy", "recursive"] = "distinct"
@@ -155,15 +148,6 @@ class Refinement(Guarantee):
         """The model that every cell satisfies."""
         return Static(k=self.k, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance).model
 
-    @property
-    def bound(self) -> float | None:
-        """One l-th, where the model limits how frequent a value may be; no number is promised else."""
-        return 1 / float(self.l) if self.l is not None and self.diversity == "frequency" else None
-
-    def limits(self) -> tuple[Limit, ...]:
-        """Return what the model means in every set of people whom the releases together tell apart."""
-        return self.model.limits("series")
-
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
         method = method or Mondrian()
@@ -193,32 +177,26 @@ class Refinement(Guarantee):
         self.model.check(schema)
         return self.model
 
-    def settings(self) -> dict[str, Any]:
-        """Return the parameters that are set, under their config names."""
-        return {key: value for key, value in super().settings().items() if value is not None}
+    @property
+    def traits(self) -> Traits:
+        """What a series has to know of it: how cells are born and repaired may change, not what they promise."""
+        return Traits(
+            settings_of(self, unset=False), remembers=True, making=frozenset(["slack", "dirty"]), erasure=_ERASURE
+        )
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
-        """Return whether a setting may change: how cells are born and repaired, not what they promise."""
-        return key in ("slack", "dirty")
+    def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002
+        """Return what every release promises that this method makes.
 
-    def may_forget(self, *, tombstone: bool) -> None:
-        """Refuse to erase somebody whose cell would not be known when they come back."""
-        if not tombstone:
-            raise RefusedError(
-                "under refinement an erasure must leave a tombstone: somebody who came back as if they were new would "
-                "be alone in their cell, and so would a newcomer beside them",
-                hint="Forget them with --tombstone: a pseudonym and the number of a cell stay, nothing else.",
-            )
-
-    def promise(self, method: Grouper) -> Promise:
-        """Return what every release promises that this method makes."""
+        A number only where the model limits how frequent a value may be: one l-th.
+        """
+        method = method or Mondrian()
         blind = not method.reads_values(self.model) or self.blind
         settings = {key: getattr(self, key) for key in ("dirty", "counterfeits", "blind")}
         stated = {
             **self.model.parameters(),
             **settings,
             **({} if self.slack is None else {"slack": self.slack}),
-            "method": {"kind": method.name, **method.parameters()},
+            **made_by(method),
         }
         claim = (
             "In this release, and in every set of people that all the releases of this series so far tell apart "
@@ -231,32 +209,22 @@ class Refinement(Guarantee):
         )
         more = [_DIRTY] if self.dirty == "allow" else []
         assumes = (_KNOWS, _CHANGES, how, *more, *([_FAKES] if self.counterfeits else []))
-        return self.state(claim, assumes, grade="blind" if blind else "counted", settings=stated)
+        return promise_of(
+            self.kind,
+            self.explained,
+            claim,
+            assumes,
+            grade="blind" if blind else "counted",
+            settings=stated,
+            bound=1 / float(self.l) if self.l is not None and self.diversity == "frequency" else None,
+            limits=self.model.limits("series"),
+        )
 
-    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:  # noqa: ARG002
-        """Refuse a manifest that does not promise what these settings ask for."""
-        told, own = manifest.promise, self.promise(Mondrian())  # of the method nothing is compared
-        asked = [*self.model.parameters(), "counterfeits", "blind"]
-        if f"{self.model.sentence()}." not in told.claim:
-            raise other_promise()
-        check_same_promise(told, replace(own, grade=told.grade, claim=told.claim), asked)
-        if manifest.suppressed or (manifest.counterfeits.total and not self.counterfeits):
-            raise VerificationError("the manifest speaks of suppressed records or counterfeits, which nobody asked for")
-
-    def prepare(
-        self,
-        snapshot: Snapshot,
-        method: Grouper | None,
-        rng: np.random.Generator,
-        *,
-        series: str | None,
-        memory: Memory | None = None,
-        codes: Codes | None = None,
-    ) -> Prepared:
-        """Decide about every cell, group, recode and describe the next release of a series."""
-        method = method or Mondrian()
+    def decide(self, request: Request, rng: np.random.Generator) -> Draft:
+        """Decide about every cell, and group who is published in the next release of a series."""
+        snapshot, method = request.snapshot, request.method or Mondrian()
         self.check(snapshot.schema, method)
-        memory = check_memory(self.kind, memory)
+        memory = check_memory(self.kind, request.memory)
         model, book = self.model_for(snapshot.schema), memory.book
         reading = _read(snapshot, model, memory)
         slack = slack_for(reading.asked, reading.stayed) if self.slack is None else self.slack
@@ -270,35 +238,28 @@ class Refinement(Guarantee):
                 hint="Whether a changed value can be published depends on it, and so would tell it. Mend the file, or "
                 "use kind = 'tau-safety' in a vault of its own into which every release so far is adopted first.",
             )
-        made = make(snapshot, reading, rules, book, method, rng, memory.lasting, codes)
-        names = published_names(snapshot, two_tables=False)
-        apart = tuple(name for name in names if snapshot.schema[name].role is not Role.QUASI)
-        rows = made.rows(book, apart, rng)
-        table = made.table(rows, names, snapshot.native)
-        withheld = snapshot.frame.height - int((made.cut.group >= 0).sum())
+        made = make(snapshot, reading, rules, book, method, rng, memory.lasting, request.given)
+        apart = [name for name in snapshot.frame.columns if snapshot.schema[name].role in (Role.SENSITIVE, Role.PLAIN)]
+        rows = made.rows(book, tuple(apart), rng)
+        stale = int(made.decided.frozen.sum())
         whole, known = without_shapes(made)
-        manifest = make_manifest(
-            series=series,
-            release=memory.release,
-            promise=self.promise(method),
-            columns=describe_columns(snapshot, made.codes, two_tables=False, groups=True),
-            rows=len(rows.record),
-            groups=made.cut.n_groups,
-            achieved=_achieved(table, whole, model),
-            withheld=withheld,
-            dirty=made.extras.dirty,
-            # People asked for who are shown as they were told last, changed or not: how many did change would tell.
-            stale=int(made.decided.frozen.sum()),
-            counterfeits=rows.counterfeits(),
-        )
-        return Prepared(
-            release_of(table, manifest),
-            rows.record,
-            known,
+        return Draft(
+            rows,
+            Grouped(made.codes, made.partition, BoxRecoder()),
             model,
-            entries=self._entries(made, rows, memory),
-            facts={"stale": int(made.decided.frozen.sum()), "slack": round(float(slack), 3)},
-            snapshot=whole,
+            self.promise(snapshot.schema, method),
+            whole,
+            known,
+            left=Left(
+                withheld=snapshot.frame.height - int((made.cut.group >= 0).sum()),
+                dirty=made.extras.dirty,
+                # People asked for who are shown as they were told last, changed or not: how many did change would tell.
+                stale=stale,
+            ),
+            remembered=Remembered(
+                entries=self._entries(made, rows, memory), facts={"stale": stale, "slack": round(float(slack), 3)}
+            ),
+            altered=True,
             dirty=made.decided.absent.person[made.decided.beside],
         )
 
@@ -306,7 +267,7 @@ class Refinement(Guarantee):
         """Return what the vault has to remember."""
         reading, cut = made.reading, made.remembered
         found = list(entries_of(reading, cut, made.decided.absent))
-        found += _tables(reading, rows.values, memory)
+        found += _tables(reading, rows, memory)
         if self.counterfeits:
             numbers = Pieces.of(reading, cut, made.decided.absent).number
             more = made.extras.quasi
@@ -314,7 +275,7 @@ class Refinement(Guarantee):
             found.append(box_entries(made.codes, made.partition, lasting, numbers, memory.book))
         return tuple(found)
 
-    def adopted(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
+    def adopt(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
         """Take the groups of a release from elsewhere as cuts: what they told apart stays apart.
 
         Groups that nobody can tell apart become one cell that is never cut
@@ -334,10 +295,6 @@ class Refinement(Guarantee):
                 entries.append(table_entries(word, known, memory.book, memory.release))
         return Adoption(tuple(entries), found.unsafe_groups, found.held_back, merged=found.merged, cells=found.cells)
 
-    def loose_rows(self, release: Release) -> int:
-        """Return how many rows may show the value that was told last."""
-        return release.manifest.stale or 0
-
 
 def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
     """Read what was told of the persons of a snapshot and of their cells."""
@@ -345,20 +302,10 @@ def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
     return read(memory.book, memory.lasting, columns, model, memory.release, memory.present)
 
 
-def _tables(reading: Reading, values: pl.DataFrame, memory: Memory) -> list[Entries]:
+def _tables(reading: Reading, rows: Rows, memory: Memory) -> list[Entries]:
     """Return the whole table of today, where the model compares with it."""
     return [
-        table_entries(word, values[word.attribute.name], memory.book, memory.release)
+        table_entries(word, rows.values[word.attribute.name].source, memory.book, memory.release)
         for word in reading.words
         if word.attribute.name in reading.tables
     ]
-
-
-def _achieved(release: PublishedTable, snapshot: Snapshot, model: Model) -> dict[str, Any]:
-    """Return the level that the groups of a release have; counterfeits have values that somebody was told with."""
-    if not model.tags.reads_values:
-        return model.achieved(group_statistics(release, {}, {}, placed=True))
-    told = [encode_sensitive(release.values[name], snapshot.schema[name]) for name in snapshot.schema.sensitive]
-    values = {own.name: own.codes for own in told}
-    references = {own.name: own.reference() for own in told}
-    return model.achieved(group_statistics(release, values, references, placed=True))

@@ -7,20 +7,35 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from reveil.core.errors import InfeasibleError, RefusedError
+from reveil.core.errors import InfeasibleError
 from reveil.guarantees.explained import EVER, TOGETHER, Explained
+from reveil.guarantees.promising import promise_of
+from reveil.guarantees.settings import settings_of
 from reveil.guarantees.signatures.frequencies import is_eligible
 from reveil.guarantees.signatures.machine import Space, form_groups
 from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee
 from reveil.guarantees.signatures.situation import Situation
+from reveil.guarantees.traits import Caution, Refusal, Traits
 
 if TYPE_CHECKING:
     from reveil.grouping.bang.keys import KeyArray
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Memory
     from reveil.guarantees.signatures.machine import Groups
     from reveil.models.encoding import Codes
     from reveil.releases.promise import Promise
     from reveil.tables.schema import Schema
+
+_BEYOND = (
+    "{returned:,} persons came back and {changed:,} have another value: the claim of m-invariance does not cover that "
+    "(kind = 'tau-safety' does)"
+)
+_PARTS = Refusal(  # who is not in a part would leave, and return with the next whole table
+    "m-invariance knows only people who come once and leave once, and whoever is not in this part would return later: "
+    "they would be told another set of values then, and the two together tell too much",
+    "Publish the whole table, or use kind = 'tau-safety' or 'refinement', which take parts, in a vault of its own into "
+    "which every release so far is adopted first.",
+)
 
 
 @dataclass(frozen=True)
@@ -53,14 +68,23 @@ class MInvariance(SignatureGuarantee):
         ),
         uncovered=("Returns, and changes of a value.", EVER),
     )
-    last_only: ClassVar[bool] = True
-
     m: int
 
     def __post_init__(self) -> None:
         self._check_m()
 
-    def promise(self) -> Promise:
+    @property
+    def traits(self) -> Traits:
+        """What a series has to know of it."""
+        return Traits(
+            settings_of(self), remembers=True, caution=Caution(("returned", "changed"), _BEYOND), parts=_PARTS
+        )
+
+    @property
+    def _last_only(self) -> bool:
+        return True
+
+    def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002
         """Return what every release of these settings promises."""
         claim = (
             "Over all the releases of this series together, nobody's sensitive value is told with more than "
@@ -72,24 +96,16 @@ class MInvariance(SignatureGuarantee):
             COUNTED,
             "Persons are not related to each other, and nobody else publishes about them.",
         )
-        return self.state(claim, assumes, grade="counted", settings={"m": self.m}, signatures="kept")
-
-    def caution(self, before: int, returned: int, changed: int) -> str | None:  # noqa: ARG002
-        """Say that persons returned or changed, which the claim does not cover."""
-        if not returned + changed:
-            return None
-        return (
-            f"{returned:,} persons came back and {changed:,} have another value: the claim of m-invariance does not "
-            "cover that (kind = 'tau-safety' does)"
-        )
-
-    def may_select(self) -> None:
-        """Refuse a part of the people: who is not in it would leave, and return with the next whole table."""
-        raise RefusedError(
-            "m-invariance knows only people who come once and leave once, and whoever is not in this part would return "
-            "later: they would be told another set of values then, and the two together tell too much",
-            hint="Publish the whole table, or use kind = 'tau-safety' or 'refinement', which take parts, in a vault of "
-            "its own into which every release so far is adopted first.",
+        return promise_of(
+            self.kind,
+            self.explained,
+            claim,
+            assumes,
+            grade="counted",
+            settings={"m": self.m},
+            bound=1 / self.m,
+            against="events",
+            signatures="kept",
         )
 
     def situation(self, memory: Memory, schema: Schema) -> Situation:  # noqa: ARG002

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.core.errors import ConfigError, DataError, InfeasibleError, RefusedError
 from reveil.grouping.groupers.bang import BangA
 from reveil.guarantees.explained import EVER, RETURN, TOGETHER, Explained
+from reveil.guarantees.promising import made_by, promise_of
+from reveil.guarantees.settings import settings_of
 from reveil.guarantees.signatures import blind as blind_grade
 from reveil.guarantees.signatures.machine import form_groups
 from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee, points_of, space_of
 from reveil.guarantees.signatures.situation import Situation, exhausted
+from reveil.guarantees.traits import Traits
 from reveil.tables.hierarchy import value_text
 
 if TYPE_CHECKING:
     from reveil.grouping.bang.keys import KeyArray
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Memory
     from reveil.guarantees.signatures.machine import Groups
     from reveil.models.encoding import Codes
@@ -119,24 +123,34 @@ class TauSafety(SignatureGuarantee):
             object.__setattr__(self, "domain", texts)
 
     @property
-    def last_only(self) -> bool:  # type: ignore[override]  # a constant elsewhere
+    def traits(self) -> Traits:
+        """What a series has to know of it; values may be added to the domain, and fixed may not be declared late."""
+        return Traits(
+            settings_of(self),
+            remembers=True,
+            free=frozenset(["angelize"]),
+            grow=frozenset() if self.blind else frozenset(["domain"]),
+            declared=self.domain,
+        )
+
+    @property
+    def _last_only(self) -> bool:
         """Whether a person's earlier signatures are forgotten: the source's rule."""
         return not self.strict
 
     @property
-    def bound(self) -> float | None:
-        """One m-th, in all the releases together; nothing without the strict rule."""
-        return super().bound if self.strict else None
+    def _bounds(self) -> bool:
+        """Nothing is promised without the strict rule."""
+        return self.strict
 
     @property
-    def two_tables(self) -> bool:
-        """Whether the sensitive values are published in a table of their own."""
+    def _two_tables(self) -> bool:
         return self.angelize
 
     def check(self, schema: Schema, method: object) -> None:
         """Refuse, before any data is read, what cannot work."""
         super().check(schema, method)  # type: ignore[arg-type]  # judged there
-        declared = self.declared(schema)
+        declared = self.traits.declared_in(schema)
         if self.blind and not declared:
             raise ConfigError(
                 "blind needs the domain of the sensitive column: possible values must not be read off the data",
@@ -146,7 +160,7 @@ class TauSafety(SignatureGuarantee):
         if declared:
             self._check_domain(len(declared))
 
-    def check_method(self, method: object) -> None:
+    def _check_method(self, method: object) -> None:
         """Refuse any method but BANG regions, and these where they would decide nothing."""
         if method is None:
             return
@@ -177,29 +191,18 @@ class TauSafety(SignatureGuarantee):
                 hint=f"{way} Declare values that did not occur yet with domain = [...].{more}",
             )
 
-    def declared(self, schema: Schema) -> tuple[str, ...]:
-        """Return the sensitive values that are known before any data."""
-        if self.domain is not None:
-            return self.domain
-        column = schema[schema.sensitive[0]]
-        return tuple(column.taxonomy.leaves) if column.taxonomy is not None else column.order or ()
-
-    def may_change(self, key: str, before: Any, after: Any) -> bool:
-        """Return whether a setting may change: values may be added to the domain; fixed may not be declared late."""
-        if key == "domain":
-            return not self.blind and before is not None and after is not None and set(before) <= set(after)
-        return key == "angelize"
-
-    def promise(self) -> Promise:
+    def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002
         """Return what every release of these settings promises."""
         grade = "blind" if self.blind else "counted" if self.strict else "none"
-        settings = {key: getattr(self, key) for key in ("m", "angelize", "strict", "blind", "fixed")}
+        settings = {key: getattr(self, key) for key in ("m", "angelize", "strict", "blind", "fixed")} | made_by(method)
         if not self.strict:
             claim = (
                 "No bound holds: a changed value is treated as that of a new person, and whoever knows that it changed "
                 f"can do better than 1/{self.m}."
             )
-            return self.state(claim, (_KNOWS,), grade=grade, settings=settings)
+            return promise_of(
+                self.kind, self.explained, claim, (_KNOWS,), grade=grade, settings=settings, against="events"
+            )
         told = "over all the releases of this series together, nobody's sensitive value at any time is told"
         claim = f"{told[0].upper()}{told[1:]} with more than 1/{self.m}."
         if self.blind:
@@ -214,7 +217,17 @@ class TauSafety(SignatureGuarantee):
         seen = "Who is in the table is not hidden: a group of few real people shows their quasi values nearly exactly."
         fixed = ("Nobody's sensitive value ever changes.",) if self.fixed else ()
         assumes = (_KNOWS, how, ever, apart, seen, _STAY, *fixed)
-        return self.state(claim, assumes, grade=grade, settings=settings, signatures="apart")
+        return promise_of(
+            self.kind,
+            self.explained,
+            claim,
+            assumes,
+            grade=grade,
+            settings=settings,
+            bound=1 / self.m,
+            against="events",
+            signatures="apart",
+        )
 
     def situation(self, memory: Memory, schema: Schema) -> Situation:
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reveil.core.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
-from reveil.core.randomness import shuffled
-from reveil.grouping.recoders.boxes import boxed
-from reveil.guarantees.assembly import (
-    check_memory,
-    check_no_method,
-    check_one_sensitive,
-    check_person,
-    check_same_promise,
-    describe_columns,
-    published_names,
-)
-from reveil.guarantees.base import Adoption, Guarantee, Memory, Prepared
-from reveil.guarantees.counted import group_statistics
+from reveil.core.errors import ConfigError, InfeasibleError, RefusedError
+from reveil.guarantees.base import Adoption, Guarantee, Memory
+from reveil.guarantees.checks import check_memory, check_no_method, check_one_sensitive, check_person
+from reveil.guarantees.draft import Covering, Draft, Remembered, Rows, Values, Witness
 from reveil.guarantees.explained import TOGETHER, Explained
+from reveil.guarantees.promising import promise_of
+from reveil.guarantees.settings import settings_of
+from reveil.guarantees.traits import Traits
 from reveil.guarantees.worlds.buckets import largest_l
 from reveil.guarantees.worlds.drawing import draw_worlds, sources_of
 from reveil.guarantees.worlds.matching import better, matched
@@ -31,22 +24,21 @@ from reveil.guarantees.worlds.projection import projected
 from reveil.guarantees.worlds.world_ledgers import MOST_WORLDS, Drawn, remembered
 from reveil.models.any_group import AnyGroup
 from reveil.models.encoding import Codes, encode, encode_sensitive
-from reveil.models.limits import Limit, keeping_values
-from reveil.releases.manifest import make_manifest
-from reveil.releases.release import Release, release_of, taken
-from reveil.releases.table import PublishedTable
+from reveil.models.limits import keeping_values
 from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
     from reveil.grouping.groupers.base import Grouper
+    from reveil.guarantees.draft import Request
     from reveil.guarantees.worlds.drawing import Tokens
-    from reveil.releases.manifest import Manifest
     from reveil.releases.membership import Membership
     from reveil.releases.promise import Promise
+    from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
 
+_TOGETHER = "Over all the releases of this series together"
 _KNOWS = "Others may know who is in the table and everybody's quasi values, all the releases, and nobody's value."
 _STAYS = (
     "Nobody leaves the table, and no quasi or sensitive value of anybody changes from release to release; nobody knows "
@@ -56,31 +48,16 @@ _BEFOREHAND = (
     "l, and who is in which batch, were settled without looking at sensitive values, and nobody learns of a refusal: a "
     "smaller l that was taken because a larger one was refused, or a batch that had to wait, tells something."
 )
+_DEALT = (
+    "Beforehand, every way to deal the values of neighbours to them, each with its plain columns, is equally likely; "
+    "the adversary may know the program and everything but the dice."
+)
 _BUCKETS = (
     "The buckets, the sets of people whose values change places among them, count as settled beforehand: nobody asks "
     "why they are as they are. Their boundaries follow the values, and tell whoever does more, up to certainty "
     "(blind = true prevents that)."
 )
-_EARLIER = ("counted", ", up to what the boundaries of the buckets tell.")  # the same promise, as it was worded before
-
-
-@dataclass(frozen=True)
-class Witness:
-    """What shows that a release fits worlds.
-
-    In world i the person of record r has what the record ``sources[i, r]`` has in the table, and the published row n
-    is that of the record ``rows[i, n]``.
-    """
-
-    sources: npt.NDArray[np.integer] = field(repr=False)
-    rows: npt.NDArray[np.integer] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class PreparedWorlds(Prepared):
-    """A release with what shows that it fits every world: for verification, and never written anywhere."""
-
-    witness: Witness | None = field(default=None, repr=False)
+_EARLIER = ", up to what the boundaries of the buckets tell."  # the same promise, as it was worded before
 
 
 @dataclass(frozen=True)
@@ -139,10 +116,6 @@ class PossibleWorlds(Guarantee):
             ),
         ),
     )
-    remembers: ClassVar[bool] = True
-    whole_table: ClassVar[bool] = True
-    any_columns: ClassVar[bool] = True
-
     l: int
     _: KW_ONLY
     p: int = 100
@@ -169,13 +142,17 @@ class PossibleWorlds(Guarantee):
             )
 
     @property
-    def bound(self) -> float | None:
-        """One l-th, in all the releases together; nothing with the source's placement."""
-        return 1 / self.l if self.placement == "blind" else None
-
-    def limits(self) -> tuple[Limit, ...]:
-        """Return that everybody keeps l values: the share of all worlds that agree is no part of the promise."""
-        return keeping_values(self.l if self.bound is not None else None)
+    def traits(self) -> Traits:
+        """What a series has to know of it: how rows are matched may change, what the worlds are may not."""
+        worlds = self.placement == "blind" and not self.blind
+        return Traits(
+            settings_of(self),
+            remembers=True,
+            whole_table=True,
+            any_columns=True,
+            making=frozenset(["p", "project"]),
+            worded_before=(self._claim(_EARLIER),) if worlds else (),
+        )
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
@@ -196,81 +173,66 @@ class PossibleWorlds(Guarantee):
         """Return what every group satisfies: nothing. Rows have boxes of their own, and the worlds are judged."""
         return AnyGroup()
 
-    def may_change(self, key: str, before: Any, after: Any) -> bool:  # noqa: ARG002
-        """Return whether a setting may change: how rows are matched may, what the worlds are may not."""
-        return key in ("p", "project")
+    def _claim(self, ending: str) -> str:
+        return f"{_TOGETHER}, nobody's sensitive value is told with more than 1/{self.l}{ending}"
 
-    def promise(self) -> Promise:
-        """Return what every release of these settings promises."""
-        grade = "none" if self.placement == "greedy" else "blind" if self.blind else "worlds"
-        together = "Over all the releases of this series together"
+    def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002
+        """Return what every release of these settings promises: a number, unless records are placed greedily.
+
+        What it limits is that everybody keeps l values: the share of all worlds that agree is no part of it.
+        """
         if self.placement == "greedy":
             claim = (
-                f"{together}, everybody may have at least {self.l} different sensitive values; how strongly each may "
+                f"{_TOGETHER}, everybody may have at least {self.l} different sensitive values; how strongly each may "
                 "be believed is not bounded."
             )
-            return self.state(claim, (_KNOWS, _STAYS), grade=grade, settings=self.settings())
-        claim = f"{together}, nobody's sensitive value is told with more than 1/{self.l}"
-        claim += "." if self.blind else ", given the buckets in which values change places."
-        how = (
-            "Beforehand, every way to deal the values of neighbours to them, each with its plain columns, is equally "
-            "likely; the adversary may know the program and everything but the dice."
+            grade, bound, assumes = "none", None, (_KNOWS, _STAYS)
+        else:
+            claim = self._claim("." if self.blind else ", given the buckets in which values change places.")
+            grade, bound = "blind" if self.blind else "worlds", 1 / self.l
+            assumes = (_KNOWS, _DEALT, _STAYS, _BEFOREHAND, *(() if self.blind else (_BUCKETS,)))
+        return promise_of(
+            self.kind,
+            self.explained,
+            claim,
+            assumes,
+            grade=grade,
+            settings=settings_of(self),
+            bound=bound,
+            limits=keeping_values(None if bound is None else self.l),
         )
-        assumes = (_KNOWS, how, _STAYS, _BEFOREHAND, *(() if self.blind else (_BUCKETS,)))
-        return self.state(claim, assumes, grade=grade, settings=self.settings())
 
-    def check_promise(self, manifest: Manifest, schema: Schema, records: int) -> None:  # noqa: ARG002
-        """Refuse a manifest that does not promise what these settings ask for."""
-        own = self.promise()
-        if own.grade == "worlds" and manifest.promise.grade == _EARLIER[0]:
-            claim = own.claim.partition(", given the buckets")[0] + _EARLIER[1]
-            own = replace(own, grade=_EARLIER[0], claim=claim)
-        check_same_promise(manifest.promise, own, [key for key in own.settings if not self.may_change(key, None, None)])
-        if manifest.suppressed or manifest.withheld or manifest.dirty or manifest.counterfeits.total:
-            raise VerificationError("the manifest speaks of records left out or added, which this guarantee has not")
-
-    def prepare(
-        self,
-        snapshot: Snapshot,
-        method: Grouper | None,
-        rng: np.random.Generator,
-        *,
-        series: str | None,
-        memory: Memory | None = None,
-        codes: Codes | None = None,
-    ) -> Prepared:
-        """Draw the worlds of who is new, and make a release that fits all the worlds."""
-        memory = check_memory(self.kind, memory)
+    def decide(self, request: Request, rng: np.random.Generator) -> Draft:
+        """Draw the worlds of who is new, and decide whom each row covers, so that it fits all the worlds."""
+        memory, snapshot = check_memory(self.kind, request.memory), request.snapshot
         whole = memory.whole or snapshot
-        self.check(whole.schema, method)
-        codes = encode(snapshot) if codes is None else codes
+        self.check(whole.schema, request.method)
+        codes = request.codes
         name = whole.schema.sensitive[0]
         values = encode_sensitive(whole.frame[name], whole.schema[name]).codes
         drawn = self._drawn(whole, values, memory, rng)
         sources = sources_of(drawn.tokens, drawn.truth)
         drawn.check_values(values[sources])
         rows = self._rows(snapshot, codes, drawn.tokens, sources, rng)
-        table, placement = self._table(snapshot, codes, rows, drawn.truth), rows[drawn.truth]
-        model = self.model_for(whole.schema)
-        manifest = make_manifest(
-            series=series,
-            release=memory.release,
-            promise=self.promise(),
-            columns=describe_columns(snapshot, codes, two_tables=False, groups=False),
-            rows=codes.n,
-            groups=int(table.classes.max()) + 1,
-            achieved=model.achieved(group_statistics(table, {}, {}, placed=True)),
-        )
-        return PreparedWorlds(
-            release_of(table, manifest),
-            placement,
+        record = rows[drawn.truth]
+        names = snapshot.schema.names(Role.SENSITIVE, Role.PLAIN)
+        return Draft(
+            Rows(
+                record,
+                np.arange(codes.n, dtype=np.int32),
+                None,
+                {n: Values(snapshot.frame[n], record) for n in names},
+            ),
+            Covering(codes, rows),
+            self.model_for(whole.schema),
+            self.promise(whole.schema, request.method),
+            snapshot,
             codes,
-            model,
-            entries=drawn.entries,
+            remembered=Remembered(entries=drawn.entries),
             witness=Witness(sources, rows),
         )
 
-    def adopted(
+    def adopt(
         self,
         memory: Memory,  # noqa: ARG002
         snapshot: Snapshot,  # noqa: ARG002
@@ -313,7 +275,7 @@ class PossibleWorlds(Guarantee):
     def _rows(
         self, snapshot: Snapshot, codes: Codes, tokens: Tokens, sources: Tokens, rng: np.random.Generator
     ) -> npt.NDArray[np.int32]:
-        """Return whom each row covers in each world; the rows in an order drawn by dice."""
+        """Return whom each row covers in each world."""
         rows = projected(tokens)
         if not self.project:
             names = snapshot.schema.names(Role.SENSITIVE, Role.PLAIN)
@@ -321,12 +283,4 @@ class PossibleWorlds(Guarantee):
             if names:
                 kinds = snapshot.frame.select(pl.struct(names).rank("dense")).to_series().to_numpy().astype(np.int32)
             rows = better(codes, kinds[sources], matched(codes, kinds[sources], self.p, rng), rows)
-        return rows[:, shuffled(rng, np.arange(codes.n, dtype=np.int32))]
-
-    def _table(self, snapshot: Snapshot, codes: Codes, rows: npt.NDArray[np.int32], truth: int) -> PublishedTable:
-        """Give each row the box of all it covers, and its values."""
-        offsets = np.arange(0, rows.size + 1, len(rows), dtype=np.int64)
-        cells, classes, _ = boxed(codes, codes.columns(rows.T.ravel()), offsets)
-        names = published_names(snapshot, two_tables=False)
-        values = {n: taken(snapshot.frame[n], rows[truth]) for n in names if n not in cells}
-        return PublishedTable(names, cells, classes, pl.DataFrame(values), snapshot.native)
+        return rows

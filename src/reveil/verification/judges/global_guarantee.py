@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
+from reveil.releases.respelling import folded_values, folds
+from reveil.tables.alike import folded
 from reveil.tables.notation import SUPPRESSED_VALUE
+from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import halves, mark_of, marks_of, whole
 from reveil.verification.exact import shown as number_shown
 from reveil.verification.exact import written
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from reveil.releases.manifest import Manifest
     from reveil.releases.promise import Against
+    from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import Bools
     from reveil.verification.judges.base import GroupJudge
@@ -118,6 +122,20 @@ class GlobalGuarantee(GuaranteeJudge):
             free[rows.join(known, on=["who", "mark"], how="semi")["row"].to_numpy()] = True
         good[shown.real] = free
         return good
+
+    @classmethod
+    def loose(cls, release: Release, promised: Promised) -> int:
+        """Rows may be suppressed, where the settings say so, or in a group that is published as it was first told."""
+        groups, values = release.group_values()
+        texts = canonical_text(values.to_series())
+        hidden = np.zeros(len(texts), np.bool_)
+        if promised.settings.get("when_exhausted", "rest") == "suppress":
+            hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy()
+        permanent = pl.Series(list(promised.settings.get("permanent") or ()), dtype=pl.String)
+        if folds(release.manifest, values.columns[0]):
+            texts, permanent = folded_values(texts), folded(permanent)
+        lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
+        return int((hidden | np.isin(groups, lasting)).sum())
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:

@@ -1,0 +1,148 @@
+"""The way of one release: decided, put together, drafted and verified in the vault, remembered, delivered.
+
+Every release of every guarantee goes this way, and no other does.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reveil.guarantees.assembly import Heading, assemble
+from reveil.guarantees.draft import Request
+from reveil.models.encoding import encode
+from reveil.releases.files import undisturbed
+from reveil.series.drafts import deliver, draft_path, remove_drafts
+from reveil.series.finding import measures_of
+from reveil.series.judging import JUDGED, check_written
+from reveil.series.lines import qualified
+from reveil.series.telling import LAYOUT, Telling, placements_of
+from reveil.tables.formats import DEFAULT, ending_of
+from reveil.vault.private import private
+from reveil.vault.protocol import ADOPTED, PENDING
+from reveil.vault.requests import COLUMNS, WHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from reveil.grouping.groupers.base import Grouper
+    from reveil.guarantees.assembly import Prepared
+    from reveil.guarantees.base import Guarantee
+    from reveil.releases.release import Release
+    from reveil.series.published import Stage
+    from reveil.series.telling import Job
+    from reveil.vault import DuckDBVault, ReleaseRow, Vault
+    from reveil.vault.protocol import Entries
+
+
+@dataclass(frozen=True)
+class AssemblyLine:
+    """What the releases of a series have in common.
+
+    ``settings`` are what the vault remembers of the config with the next release; the seed is among them.
+    """
+
+    guarantee: Guarantee
+    method: Grouper | None
+    name: str | None
+    settings: Mapping[str, Any] = field(repr=False)
+    archive: bool = True
+
+    def prepare(self, vault: Vault, job: Job, rows: Sequence[ReleaseRow]) -> tuple[Prepared, Telling]:
+        """Remember and compare, let the guarantee decide, and put the release together; nothing is written."""
+        codes = encode(job.snapshot)
+        telling = Telling.of(vault, job, codes, self.guarantee)
+        # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
+        about = json.dumps(job.asked, sort_keys=True)
+        rng = np.random.default_rng(vault.key.stream(self.settings["seed"], telling.memory.release, job.digest, about))
+        draft = self.guarantee.decide(Request(job.snapshot, self.method, telling.memory, codes), rng)
+        adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
+        if not self.guarantee.traits.remembers:
+            adopted = []
+        if adopted:
+            draft = replace(draft, promise=qualified(draft.promise, adopted))
+        heading = Heading(
+            self.name,
+            telling.memory.release,
+            vault.series_id,
+            rows[-1].manifest_digest if rows else None,
+            # Which columns decided who is in it, and nothing of what they were compared with.
+            None if job.request[WHERE] is None else tuple(job.request[WHERE][COLUMNS]),
+            tuple(adopted),
+        )
+        return assemble(draft, rng, heading), telling
+
+    def carry_out(
+        self,
+        vault: DuckDBVault,
+        prepared: Prepared,
+        telling: Telling,
+        target: Path | None,
+        *,
+        dry_run: bool,
+        stage: Stage,
+        done: Callable[[], None],
+    ) -> Release:
+        """Draft and verify in the vault, prepare, write, confirm; return the release as it was written."""
+        number = telling.memory.release
+        draft = draft_path(vault, number, DEFAULT if target is None else ending_of(target))
+        recorded: list[Entries] = []
+
+        def check(written: Release) -> None:
+            stage("verifying")
+            recorded.extend(
+                check_written(vault, written, prepared, telling, self.guarantee, self.method, vault.releases())
+            )
+
+        stage("writing")
+        with private(vault.folder):
+            remove_drafts(vault, keep=number - 1)
+            release = prepared.release.write_checked(draft, check)
+        if dry_run:
+            remove_drafts(vault, keep=number - 1)
+            return release
+        snapshot, remembered, manifest = telling.job.snapshot, prepared.draft.remembered, release.manifest
+        change = telling.change(
+            vault,
+            state=PENDING,
+            manifest=manifest,
+            told=remembered.told,
+            entries=(*remembered.entries, *recorded),
+            replaces=remembered.replaces,
+            placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
+            facts={
+                "rows": manifest.rows,
+                "groups": manifest.groups,
+                "counterfeits": manifest.counterfeits.total,
+                "withheld": manifest.withheld,
+                "dirty": manifest.dirty,
+                "guarantee": manifest.promise.guarantee(),
+                "measures": measures_of(prepared, snapshot),
+                **remembered.facts,
+            },
+            settings={
+                **self.settings,
+                **({} if remembered.layout is None else {LAYOUT: remembered.layout}),
+                JUDGED: number,
+            },
+            published=release,
+            path=target,
+        )
+        stage("remembering")
+        with undisturbed():
+            vault.prepare(change)
+            hand_over(vault, number, draft, target, done)
+        return release
+
+
+def hand_over(vault: DuckDBVault, release: int, draft: Path, target: Path | None, done: Callable[[], None]) -> None:
+    """Write a prepared release where it was asked for, and confirm it."""
+    if target is not None:
+        deliver(draft, target)
+    vault.confirm(release, path=None if target is None else str(target.resolve()))
+    done()
+    remove_drafts(vault, keep=release)
