@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.adversary import candidates
-from reveil.adversary.candidates import Candidates, settle
+from reveil.adversary.candidates import Candidates, exclude_by_counting
 from reveil.adversary.evidence import gather
 from reveil.core.arrays import Ragged
 
@@ -56,7 +56,7 @@ def test_candidates_are_the_boxes_around_a_person(drawn):
 @settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whoever_fits_too_many_groups_is_nowhere_and_still_counts(monkeypatch, drawn):
     persons, boxes = drawn
-    monkeypatch.setattr(candidates, "MOST", 2)
+    monkeypatch.setattr(candidates, "MOST_GROUPS", 2)
     monkeypatch.setattr(candidates, "SAMPLE", 1)
     monkeypatch.setattr(candidates, "HITS", 1)
     view = gathered(persons, boxes)
@@ -88,6 +88,6 @@ def listed(*own, fits=None, groups=2):
     ],
 )
 def test_counting_settles(given_, real, everybody, expected):
-    found = settle(given_, np.array(real), all_published=everybody)
+    found = exclude_by_counting(given_, np.array(real), all_published=everybody)
     assert [g.tolist() for g in found.groups] == expected
     assert found.fits.tolist() == [sum(g in own for own in expected) for g in range(len(real))]

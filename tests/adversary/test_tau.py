@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.adversary import appearances as slots
-from reveil.adversary import counting
+from reveil.adversary import appearances, counting
 from reveil.adversary.attacks.tau import Tau
 from reveil.adversary.chains import narrowed
 from reveil.adversary.evidence import gather
@@ -139,7 +138,7 @@ def test_beliefs_obey_a_rule_that_unbalanced_groups_do_not_prove(case, rule):
 def test_one_release_leaves_exactly_what_lies_on_a_perfect_matching(case):
     present, values, fakes, fitting, _ = case
     one = present[:1], lambda t, p, g: fitting[t, p, g], values[:1], fakes[:1]
-    laid = slots.slots_of(evidence_of(*one))
+    laid = appearances.appearances_of(evidence_of(*one))
     left = narrowed(laid, np.ones(len(laid.candidates.items), bool))
     beliefs = enumerate_memberships(*one)
     assert left.sizes.tolist() == [len(beliefs.share(p, 0)) for p in present[0]]
@@ -158,7 +157,7 @@ def test_drawn_worlds_have_sound_limits(case, rule):
 @given(published(), st.sampled_from(sorted(RULES)), st.integers(0, 8))
 def test_candidates_that_are_too_many_are_forgotten_safely(case, rule, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slots, "MOST", most)
+        patch.setattr(appearances, "MOST_CANDIDATES", most)
         check(case, rule, complete=False)
 
 

@@ -13,8 +13,8 @@ import reveil as rv
 from reveil.core import registry
 from reveil.core.errors import ConfigError, FileError
 from reveil.reporting import render, report
+from reveil.reporting.docstring_sections import SECTIONS, sections
 from reveil.reporting.parts import at, display
-from reveil.reporting.words import SECTIONS, sections
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file
 from tests.reporting.conftest import published

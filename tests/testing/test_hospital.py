@@ -64,7 +64,7 @@ def test_seeds_differ() -> None:
 
 def test_the_table_of_incomes_hangs_on_no_last_bit() -> None:
     """The one place with exp and log: every entry is far from where rounding would tip."""
-    exact = [1000 * np.exp(NormalDist().inv_cdf(i / _dice.SLOTS) / 2) for i in range(1, _dice.SLOTS)]
+    exact = [1000 * np.exp(NormalDist().inv_cdf(i / _dice.OUTCOMES) / 2) for i in range(1, _dice.OUTCOMES)]
     assert min(abs(value % 1 - 0.5) for value in exact) > 1e-6
 
 

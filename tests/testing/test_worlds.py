@@ -14,13 +14,13 @@ quick = settings(deadline=None, max_examples=60, suppress_health_check=list(Heal
 half = Fraction(1, 2)
 
 
-def listed(slots, memberships, rows, real, changed, allowed=None):
+def listed(appearances, memberships, rows, real, changed, allowed=None):
     """All pairs (membership, values) by trying every row for everybody: the definition, for comparison."""
     pairs = set()
-    times = {person: [t for p, t in slots if p == person] for person, _ in slots}
+    times = {person: [t for p, t in appearances if p == person] for person, _ in appearances}
     for groups in memberships:
-        where = dict(zip(slots, groups, strict=True))
-        members = {place: [s for s in slots if (s[1], where[s]) == place] for place in rows}
+        where = dict(zip(appearances, groups, strict=True))
+        members = {place: [s for s in appearances if (s[1], where[s]) == place] for place in rows}
         if any(len(members[place]) != real[place] for place in rows):
             continue
         if allowed and not all(
@@ -36,18 +36,18 @@ def listed(slots, memberships, rows, real, changed, allowed=None):
                 for person, told in changed.items()
                 for t, differs in told.items()
             ):
-                pairs.add((groups, tuple(world[slot] for slot in slots)))
+                pairs.add((groups, tuple(world[appearance] for appearance in appearances)))
     return pairs
 
 
-def check(beliefs, slots, worlds):
+def check(beliefs, appearances, worlds):
     assert beliefs.worlds == len(worlds)
     if not worlds:
         with pytest.raises(ValueError, match="no world"):
             beliefs.highest()
         return
     top = Fraction(0)
-    for n, (person, t) in enumerate(slots):
+    for n, (person, t) in enumerate(appearances):
         counts = Counter(values[n] for values in worlds)
         expected = {value: Fraction(count, len(worlds)) for value, count in counts.items()}
         assert beliefs.share(person, t) == expected
@@ -56,8 +56,8 @@ def check(beliefs, slots, worlds):
     share, person, t, value = beliefs.highest()
     assert beliefs.share(person, t)[value] == share
     ever = {}
-    for person in {person for person, _ in slots}:
-        own = [n for n, (p, _) in enumerate(slots) if p == person]
+    for person in {person for person, _ in appearances}:
+        own = [n for n, (p, _) in enumerate(appearances) if p == person]
         for value in "abcz":
             hits = sum(any(values[n] == value for n in own) for values in worlds)
             ever[person, value] = Fraction(hits, len(worlds))
@@ -94,13 +94,13 @@ def published(draw):
 @given(published())
 def test_known_groups_are_enumerated_as_defined(case):
     releases, changed = case
-    slots = [(p, t) for t, groups in enumerate(releases) for group in groups for p in group.members]
+    appearances = [(p, t) for t, groups in enumerate(releases) for group in groups for p in group.members]
     rows = {(t, g): group.values for t, groups in enumerate(releases) for g, group in enumerate(groups)}
     where = {(p, t): g for t, groups in enumerate(releases) for g, group in enumerate(groups) for p in group.members}
     real = {(t, g): len(releases[t][g].members) for t, g in rows}
-    worlds = [values for _, values in listed(slots, [tuple(where.values())], rows, real, changed)]
-    if slots:
-        check(enumerate_worlds(releases, changed), slots, worlds)
+    worlds = [values for _, values in listed(appearances, [tuple(where.values())], rows, real, changed)]
+    if appearances:
+        check(enumerate_worlds(releases, changed), appearances, worlds)
 
 
 @st.composite
@@ -131,16 +131,16 @@ def equal_or_disjoint(person, signatures):
 @given(boxed(), st.sampled_from([None, equal_or_disjoint]), st.sampled_from(["values", "pairs"]))
 def test_unknown_groups_are_enumerated_as_defined(case, allowed, count):
     present, values, fakes, fitting, changed = case
-    slots = [(p, t) for t, persons in enumerate(present) for p in persons]
+    appearances = [(p, t) for t, persons in enumerate(present) for p in persons]
     rows = {(t, g): own for t, groups in enumerate(values) for g, own in enumerate(groups)}
     real = {(t, g): len(own) - fakes[t][g] for (t, g), own in rows.items()}
-    memberships = product(*([g for g in (0, 1) if fitting[t, p, g]] for p, t in slots))
-    pairs = listed(slots, list(memberships), rows, real, changed, allowed)
+    memberships = product(*([g for g in (0, 1) if fitting[t, p, g]] for p, t in appearances))
+    pairs = listed(appearances, list(memberships), rows, real, changed, allowed)
     worlds = [v for _, v in pairs] if count == "pairs" else list({v for _, v in pairs})
     beliefs = enumerate_memberships(
         present, lambda t, p, g: fitting[t, p, g], values, fakes, changed, allowed, count=count
     )
-    check(beliefs, slots, worlds)
+    check(beliefs, appearances, worlds)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """People in releases, laid out in a row: what the deep attacks reason about.
 
-A *slot* is a person in a release. Slots are numbered release by release, so that the slot before one in the same life
-always has a smaller number; groups are numbered over all releases. Sets of values are rows of bits.
+An *appearance* is a person in a release. Appearances are numbered release by release, so that the appearance before one
+in the same life always has a smaller number; groups are numbered over all releases. Sets of values are rows of bits.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
 BitArray = npt.NDArray[np.uint64]
 Rule = Literal["apart", "kept", "none"]
 
-MOST = 20_000_000  # candidates of all slots together; beyond that, whoever has the most of them is left out
+MOST_CANDIDATES = (
+    20_000_000  # candidates of all appearances together; beyond that, whoever has the most of them is left out
+)
 
 
 @dataclass(frozen=True, repr=False)
-class Slots:
-    """All the slots and groups of a series.
+class Appearances:
+    """All the appearances and groups of a series.
 
-    Slot i is ``person[i]`` in release ``release[i]``, may be in the groups ``candidates[i]``, comes
-    after slot ``before[i]`` of the same person (-1: none), with the same value as there (``changed`` 0), with another
-    one (1) or with nobody knows which (-1). Group g has ``room[g]`` records and the values
-    ``values[g]``, ascending codes; ``counts``, beside ``values.items``, is how many rows of the group have each. The
-    slots of release t begin at ``slot_starts[t]``, its groups at ``group_starts[t]``.
+    Appearance i is ``person[i]`` in release ``release[i]``, may be in the groups ``candidates[i]``, comes
+    after appearance ``before[i]`` of the same person (-1: none), with the same value as there (``changed`` 0), with
+    another one (1) or with nobody knows which (-1). Group g has ``room[g]`` records and the values ``values[g]``,
+    ascending codes; ``counts``, beside ``values.items``, is how many rows of the group have each. The appearances of
+    release t begin at ``appearance_starts[t]``, its groups at ``group_starts[t]``.
 
     ``unplaced[t]`` is how many persons of release t are in no group, beside those whom no group admits. ``open[t]``:
     others than the persons listed, or listed elsewhere, may be in its groups, so that these need not be full.
@@ -48,7 +50,7 @@ class Slots:
     room: IntArray
     values: Ragged[np.int32]
     counts: IntArray
-    slot_starts: IntArray
+    appearance_starts: IntArray
     group_starts: IntArray
     unplaced: IntArray
     open: BoolArray
@@ -57,7 +59,7 @@ class Slots:
 
     @property
     def n(self) -> int:
-        """How many slots there are."""
+        """How many appearances there are."""
         return len(self.person)
 
     @property
@@ -103,27 +105,27 @@ class Slots:
 
     @cached_property
     def by_person(self) -> Ragged[np.int64]:
-        """The slots of each person who has any, in the order of time."""
+        """The appearances of each person who has any, in the order of time."""
         order = np.argsort(self.person, kind="stable").astype(np.int64)
         starts = np.flatnonzero(np.diff(self.person[order], prepend=-1))
         return Ragged(np.append(starts, self.n).astype(np.int64), order)
 
     @cached_property
     def kept(self) -> BoolArray:
-        """Slots whose signature is that of the slot before: who stayed, and has the same value."""
+        """Appearances whose signature is that of the appearance before: who stayed, and has the same value."""
         stayed: BoolArray = (self.before >= 0) & (self.changed == 0)
         stayed[stayed] = self.release[stayed] == self.release[self.before[stayed]] + 1
         return stayed
 
 
-def slots_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = True) -> Slots:
+def appearances_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = True) -> Appearances:
     """Lay out what the adversary knows. ``one_table``: all the releases are of one table, in which nothing changes.
 
     Without ``candidates`` nobody has any: they take by far the most room, and not everybody needs them in one place.
     """
     views = evidence.views
     sizes = np.array([len(view.present) for view in views], np.int64)
-    slot_starts = offsets_of(sizes)
+    appearance_starts = offsets_of(sizes)
     group_starts = offsets_of([view.n_groups for view in views])
     person = np.concatenate([view.present for view in views]).astype(np.int32)
     release = np.repeat(np.arange(len(views), dtype=np.int32), sizes)
@@ -137,7 +139,7 @@ def slots_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = 
         view.candidates.items + start for view, start, tells in zip(views, group_starts, told, strict=False) if tells
     ]
     numbers = [_numbers(view) for view in views]
-    slots = Slots(
+    appearances = Appearances(
         person,
         release,
         before,
@@ -148,14 +150,14 @@ def slots_of(evidence: Evidence, *, one_table: bool = False, candidates: bool = 
         ),
         Ragged.concatenate([view.values for view in views]),
         np.concatenate([view.counts for view in views]).astype(np.int64),
-        slot_starts.astype(np.int64),
+        appearance_starts.astype(np.int64),
         group_starts,
         np.array([unplaced for _, unplaced, _ in numbers], np.int64),
         np.array([is_open for _, _, is_open in numbers], np.bool_),
         len(evidence.values),
     )
-    slots = _at_most(slots, MOST)
-    return slots if one_table else _with_rule(slots, evidence)
+    appearances = _at_most(appearances, MOST_CANDIDATES)
+    return appearances if one_table else _with_rule(appearances, evidence)
 
 
 def numbered(bits: BitArray) -> CodeArray:
@@ -178,25 +180,25 @@ def _numbers(view: View) -> tuple[bool, int, bool]:
     return placed, max(spare - nowhere, 0) if spare >= 0 else left_out, is_open
 
 
-def _at_most(slots: Slots, most: int) -> Slots:
+def _at_most(appearances: Appearances, most: int) -> Appearances:
     """Forget the candidates of those who have the most of them: they may be anywhere, and learn the least from them."""
-    if len(slots.candidates.items) <= most:
-        return slots
-    many = slots.candidates.lengths
+    if len(appearances.candidates.items) <= most:
+        return appearances
+    many = appearances.candidates.lengths
     # A number of candidates is kept if everybody with so many or fewer has no more than that together.
     together = np.cumsum(np.bincount(many, many))
     kept = many <= np.searchsorted(together, most, side="right") - 1
-    is_open = slots.open.copy()
-    is_open[slots.release[~kept]] = True
+    is_open = appearances.open.copy()
+    is_open[appearances.release[~kept]] = True
     return replace(
-        slots,
-        candidates=slots.candidates.select(np.repeat(kept, many)),
+        appearances,
+        candidates=appearances.candidates.select(np.repeat(kept, many)),
         open=is_open,
     )
 
 
 def _before(person: CodeArray) -> IntArray:
-    """Return the slot before each one in the same life."""
+    """Return the appearance before each one in the same life."""
     order = np.argsort(person, kind="stable")
     same = person[order][1:] == person[order][:-1]
     before = np.full(len(person), -1, np.int64)
@@ -204,7 +206,7 @@ def _before(person: CodeArray) -> IntArray:
     return before
 
 
-def _with_rule(slots: Slots, evidence: Evidence) -> Slots:
+def _with_rule(appearances: Appearances, evidence: Evidence) -> Appearances:
     """Add the rule that the manifests declare for the signatures of a person."""
     rule: Rule = "none"
     last = [view for view in evidence.views if view.promise.is_known]
@@ -213,9 +215,9 @@ def _with_rule(slots: Slots, evidence: Evidence) -> Slots:
         rule = "apart"
     elif stated == "kept":
         # It speaks of tables in which nobody returns and no value changes; otherwise of those who stay as they are.
-        follows = slots.before >= 0
-        gap = slots.release[follows] > slots.release[slots.before[follows]] + 1
+        follows = appearances.before >= 0
+        gap = appearances.release[follows] > appearances.release[appearances.before[follows]] + 1
         # Who does not know whether values changed cannot take it that none did.
         if evidence.known in ("events", "ids"):
-            rule = "kept" if gap.any() or (slots.changed == 1).any() else "apart"
-    return replace(slots, rule=rule)
+            rule = "kept" if gap.any() or (appearances.changed == 1).any() else "apart"
+    return replace(appearances, rule=rule)

@@ -85,13 +85,13 @@ class Background:
     truth_ids: tuple[pl.Series | None, ...] = field(repr=False)
     attendance: bool  # whether the tables say who is in which release, not only who could be
     types: dict[str, pl.DataType]
-    alone: bool  # one population for all releases
+    one_population: bool  # one population for all releases
     plain: tuple[str, ...] = ()
 
     @property
     def truth(self) -> bool:
         """Whether the snapshots are given."""
-        return any(own is not None for own in self.values)
+        return any(frame is not None for frame in self.values)
 
     @cached_property
     def restless(self) -> frozenset[str]:
@@ -109,7 +109,7 @@ class Background:
 
     def present(self, known: str) -> tuple[KnownPeople, ...]:
         """Return who is in each table, or with known="nothing" who could be."""
-        return self.tables if known == "nothing" or not self.alone else self._attending
+        return self.tables if known == "nothing" or not self.one_population else self._attending
 
     @cached_property
     def _attending(self) -> tuple[KnownPeople, ...]:
@@ -120,15 +120,15 @@ class Background:
 
     def truth_of(self, number: int, ids: pl.Series, column: str) -> tuple[pl.Series, BoolArray] | None:
         """Return the true values of some people and whether they are known."""
-        values, own = self.values[number], self.truth_ids[number]
-        if values is None or own is None:
+        values, known_ids = self.values[number], self.truth_ids[number]
+        if values is None or known_ids is None:
             return None
         texts = canonical_text(values[column])
-        if own is ids or own.equals(ids):
+        if known_ids is ids or known_ids.equals(ids):
             return texts, np.ones(len(ids), np.bool_)
-        there = ids.is_in(own.implode()).to_numpy()
+        there = ids.is_in(known_ids.implode()).to_numpy()
         place = np.zeros(len(ids), np.int64)
-        place[there] = places_in(ids.filter(pl.Series(there)), own)
+        place[there] = places_in(ids.filter(pl.Series(there)), known_ids)
         return texts.gather(place), there
 
 
@@ -152,13 +152,15 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
         )
     values = tuple(frame.select(*schema.sensitive, *schema.plain) for frame in snapshots) or (None,) * releases
     looked_at = PopulationSchema.like(schema)
-    own = tuple(_table(frame, looked_at) for frame in snapshots)
+    known_people = tuple(_table(frame, looked_at) for frame in snapshots)
     types: dict[str, pl.DataType] = {}
     for frame in snapshots[:1]:
         types = {name: frame.schema[name] for name in (*schema.sensitive, *schema.plain)}
-    ids = tuple(table.ids for table in own) or (None,) * releases
+    ids = tuple(table.ids for table in known_people) or (None,) * releases
     if population is None:
-        return Background(own, values, ids, attendance=True, types=types, alone=False, plain=schema.plain)
+        return Background(
+            known_people, values, ids, attendance=True, types=types, one_population=False, plain=schema.plain
+        )
     several = isinstance(population, list | tuple)
     given: list[object] = list(population) if isinstance(population, list | tuple) else [population]
     if len(given) not in (1, releases):
@@ -167,7 +169,7 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
             hint="Give one population for all releases, or one for each, in the same order.",
         )
     read = [_table(read_snapshot(source, looked_at).frame, looked_at) for source in given]
-    alone = len(read) == 1
+    one_population = len(read) == 1
     if schema.person is not None and (truth or len(read) > 1) and any(_nameless(table) for table in read):
         raise DataError(
             f"a population has no column {schema.person!r}",
@@ -176,7 +178,9 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
         )
     tables = tuple(read) if len(read) == releases else tuple(read) * releases
     attends = bool(truth) or (several and len(read) == releases) or releases == 1
-    return Background(tables, values, ids, attendance=attends, types=types, alone=alone, plain=schema.plain)
+    return Background(
+        tables, values, ids, attendance=attends, types=types, one_population=one_population, plain=schema.plain
+    )
 
 
 def read_placements(source: object, rows: int) -> pl.Series:

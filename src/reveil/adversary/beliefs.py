@@ -29,7 +29,7 @@ class GroupBeliefs:
     value: CodeArray
 
 
-def shares_of(view: View) -> GroupBeliefs:
+def group_beliefs(view: View) -> GroupBeliefs:
     """Return the share of the worlds of each group in which a member has each of its values.
 
     Without counterfeits this is the share of the rows. With some, a world says who has what and not which row is
@@ -48,11 +48,11 @@ def shares_of(view: View) -> GroupBeliefs:
         if shape not in known:
             known[shape] = _counted(shape[0], shape[1:])
         each[start:end] = known[shape]
-    best, value = most_of(view.values, each)
+    best, value = likeliest(view.values, each)
     return GroupBeliefs(each, best, value)
 
 
-def most_of(codes: Ragged[np.int32], numbers: FloatArray) -> tuple[FloatArray, CodeArray]:
+def likeliest(codes: Ragged[np.int32], numbers: FloatArray) -> tuple[FloatArray, CodeArray]:
     """Return the largest number of each row and its code, the first of equal ones; empty rows have 0 and -1."""
     best, value = codes.reduce(np.maximum, numbers), np.full(len(codes), -1, np.int32)
     rows = codes.owners()
@@ -73,7 +73,7 @@ def _ways(rows: tuple[int, ...], members: int) -> int:
 
     ways = [1] + [0] * members
     for most in rows:
-        ways = [sum(comb(n, own) * ways[n - own] for own in range(min(most, n) + 1)) for n in range(members + 1)]
+        ways = [sum(comb(n, times) * ways[n - times] for times in range(min(most, n) + 1)) for n in range(members + 1)]
     return ways[members]
 
 
@@ -89,7 +89,7 @@ def believed(evidence: Evidence, view: View, each: FloatArray | None, best: Floa
     there = np.ones(len(group))
     if not view.all_published:
         there = np.minimum(view.real[group] / np.maximum(view.fits[group], 1), 1.0)
-    exact = view.settled[group]
+    exact = view.known_members[group]
     belief = best[group] * there
     sure = (best[group] >= 1) & (view.sure[single] >= 0)
     parts = [
@@ -120,17 +120,17 @@ def _averaged(
     while start < len(persons):
         before = ends[start - 1] if start else 0
         end = max(int(np.searchsorted(ends, before + AT_ONCE, side="right")), start + 1)
-        own = view.candidates.take(persons[start:end])
-        total = own.reduce(np.add, view.sizes[own.items])
-        members = csr_array((np.ones(len(own.items)), own.items, own.offsets), shape=(end - start, view.n_groups))
+        taken = view.candidates.take(persons[start:end])
+        total = taken.reduce(np.add, view.sizes[taken.items])
+        members = csr_array((np.ones(len(taken.items)), taken.items, taken.offsets), shape=(end - start, view.n_groups))
         mixed = (members @ told).tocsr()
         mixed.sort_indices()  # of equal values the first is taken, in whatever order the groups came
-        best, value[start:end] = most_of(
+        best, value[start:end] = likeliest(
             Ragged(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int32)), mixed.data
         )
         belief[start:end] = best / np.maximum(total, 1)
-        alone = np.diff(mixed.indptr) == 1
-        belief[start:end][alone] = 1.0
+        single = np.diff(mixed.indptr) == 1
+        belief[start:end][single] = 1.0
         start = end
     certain = (belief >= 1) & view.all_published
     return view.present[persons], belief, value, certain, np.full(len(persons), np.nan)

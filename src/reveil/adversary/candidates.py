@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reveil.releases.linking import DistinctBoxes
     from reveil.releases.release import Release
 
-MOST = 100  # groups that are kept for one person; whoever fits more is nowhere in particular
+MOST_GROUPS = 100  # groups that are kept for one person; whoever fits more is nowhere in particular
 SAMPLE = 2048  # boxes that are tried first where there are many points, to see who fits too many
 HITS = 8  # of the sample, and so many that MOST is exceeded twice over
 
@@ -52,12 +52,12 @@ class Candidates:
 def find_candidates(release: Release, groups: ReleaseGroups, known: tuple[Attribute, ...], persons: int) -> Candidates:
     """Find the groups whose cells admit each person's values in the known columns."""
     n_groups = len(groups.numbers)
-    own = tuple(attribute for attribute in known if attribute.name in release.cells)
-    if not own or not n_groups or not persons:
+    published = tuple(attribute for attribute in known if attribute.name in release.cells)
+    if not published or not n_groups or not persons:
         return _everywhere(persons, n_groups)
-    boxes = boxes_of(release, own)
-    of_person, first = classes_of([attribute.codes for attribute in own], persons)
-    points = np.ascontiguousarray(np.stack([attribute.codes[first] for attribute in own], axis=1), np.int32)
+    boxes = boxes_of(release, published)
+    of_person, first = classes_of([attribute.codes for attribute in published], persons)
+    points = np.ascontiguousarray(np.stack([attribute.codes[first] for attribute in published], axis=1), np.int32)
     weights = np.bincount(of_person, minlength=len(points)).astype(np.int64)
     # The groups of each box: a box is a class or several classes that admit the same.
     pair = np.unique(boxes.of_class[release.classes].astype(np.int64) * n_groups + groups.index)
@@ -73,11 +73,11 @@ def find_candidates(release: Release, groups: ReleaseGroups, known: tuple[Attrib
         point = rest[place].astype(np.int32)
         np.add.at(fits, group, weights[point])
         many += np.bincount(point, minlength=len(points))
-        good = many[point] <= MOST
+        good = many[point] <= MOST_GROUPS
         found.append((point[good], group[good]))
     point, group = (np.concatenate([part[i] for part in found]) for i in (0, 1))
     del found
-    crowded = throng | (many > MOST)
+    crowded = throng | (many > MOST_GROUPS)
     if len(np.unique(box_groups.items)) < len(box_groups.items):
         # Boxes that share a group (rows with boxes of their own) may name a pair twice.
         pair = np.unique(point.astype(np.int64) * n_groups + group)
@@ -97,7 +97,7 @@ def find_candidates(release: Release, groups: ReleaseGroups, known: tuple[Attrib
     return Candidates(of_point.take(of_person), fits, crowded[of_person])
 
 
-def settle(candidates: Candidates, real: IntArray, *, all_published: bool) -> Candidates:
+def exclude_by_counting(candidates: Candidates, real: IntArray, *, all_published: bool) -> Candidates:
     """Drop the candidates that counting excludes, until nothing changes.
 
     A group that as many persons may be in as it has records holds them all, and they are in no other. Where everybody
@@ -107,7 +107,7 @@ def settle(candidates: Candidates, real: IntArray, *, all_published: bool) -> Ca
     size, n_groups = len(candidates.groups), len(real)
     fits = candidates.fits.copy()
     while True:
-        own = np.bincount(persons, minlength=size)
+        n_candidates = np.bincount(persons, minlength=size)
         drop = np.zeros(len(groups), np.bool_)
         exact = (fits == real)[groups]
         if exact.any():
@@ -115,7 +115,7 @@ def settle(candidates: Candidates, real: IntArray, *, all_published: bool) -> Ca
             held[persons[exact]] = True
             drop |= held[persons] & ~exact
         if all_published:
-            lone = own[persons] == 1
+            lone = n_candidates[persons] == 1
             full = np.bincount(groups[lone], minlength=n_groups) == real
             drop |= full[groups] & ~lone
         if not drop.any():
@@ -127,11 +127,11 @@ def settle(candidates: Candidates, real: IntArray, *, all_published: bool) -> Ca
 
 def _everywhere(persons: int, n_groups: int) -> Candidates:
     """Return candidates for an adversary to whom all boxes look alike."""
-    own = n_groups if n_groups <= MOST else 0
+    listed = n_groups if n_groups <= MOST_GROUPS else 0
     return Candidates(
-        Ragged.of_lengths(np.full(persons, own), np.tile(np.arange(own, dtype=np.int32), persons)),
+        Ragged.of_lengths(np.full(persons, listed), np.tile(np.arange(listed, dtype=np.int32), persons)),
         np.full(n_groups, persons, np.int64),
-        np.full(persons, own < n_groups),
+        np.full(persons, listed < n_groups),
     )
 
 
@@ -145,7 +145,7 @@ def _throng(points: CodeArray, boxes: DistinctBoxes) -> BoolArray:
         step = n_boxes // size
         left = np.flatnonzero(~throng)
         hits = _hits(np.ascontiguousarray(points[left]), boxes, np.arange(step // 2, n_boxes, step))
-        throng[left[(hits >= HITS) & (hits * step > 2 * MOST)]] = True
+        throng[left[(hits >= HITS) & (hits * step > 2 * MOST_GROUPS)]] = True
         size *= 8
     return throng
 

@@ -150,10 +150,10 @@ def cell_bounds(evidence: Evidence, runs: Runs, least: int = 2) -> tuple[IntArra
         group = groups[chosen[first]]
         there = group >= 0
         known = there[sets]
-        own = count_of(view, group[sets[known]], codes[known], domain)
-        others = (view.sizes[group[sets[known]]] - size[sets[known]]) if known.any() else own[:0]
-        hi[known] = np.minimum(hi[known], own)
-        lo[known] = np.maximum(lo[known], own - others)
+        here = count_of(view, group[sets[known]], codes[known], domain)
+        others = (view.sizes[group[sets[known]]] - size[sets[known]]) if known.any() else here[:0]
+        hi[known] = np.minimum(hi[known], here)
+        lo[known] = np.maximum(lo[known], here - others)
         kept = hi > 0
         sets, codes, lo, hi = sets[kept], codes[kept], lo[kept], hi[kept]
         new = np.flatnonzero(there & ~started)
@@ -172,7 +172,7 @@ class Pair:
     """Two releases side by side: of each group of ``view``, who is in which group of ``other`` with the same value.
 
     ``stays`` are the pairs (group, other group) and how many persons share them. The *rest* of a group are its known
-    persons who are not in the other release with that value; ``rest`` is how many they are, ``others`` how many of
+    persons who are not in the other release with that value; ``remainder`` is how many they are, ``others`` how many of
     its records may be anybody's. ``apart``: whether all of the rest are absent from the other release, with
     whatever value.
     """
@@ -182,7 +182,7 @@ class Pair:
     group: IntArray
     into: IntArray
     stays: IntArray
-    rest: IntArray
+    remainder: IntArray
     others: IntArray
     apart: BoolArray
     persons: IntArray  # places in view.present of the rest
@@ -194,17 +194,17 @@ class Pair:
         at, found = places_of(view, self.group[row], other.codes[place], domain)
         row, place, at = row[found], place[found], at[found]
         # Those who stay have the values of both groups, each at most as often as both have it.
-        many, own, theirs = self.stays[row], view.counts[at], other.counts[place]
-        hi = np.minimum(np.minimum(own, theirs), many)
+        many, ours, theirs = self.stays[row], view.counts[at], other.counts[place]
+        hi = np.minimum(np.minimum(ours, theirs), many)
         total = np.bincount(row, hi, len(self.stays)).astype(np.int64)[row]
-        others = np.minimum(view.sizes[self.group[row]] - own, other.sizes[self.into[row]] - theirs)
+        others = np.minimum(view.sizes[self.group[row]] - ours, other.sizes[self.into[row]] - theirs)
         lo = np.maximum(many - np.minimum(others, total - hi), 0)
         most, least = np.zeros(len(view.counts), np.int64), np.zeros(len(view.counts), np.int64)
         np.add.at(most, at, hi)
         np.add.at(least, at, lo)
         sets = view.values.owners()
         sure = view.counts - (view.fakes + self.others)[sets] - most
-        return Bounds.of(sets, view.codes, sure, view.counts - least, self.rest)
+        return Bounds.of(sets, view.codes, sure, view.counts - least, self.remainder)
 
 
 def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int) -> Pair:

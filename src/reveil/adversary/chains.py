@@ -19,7 +19,7 @@ from reveil.core.kernels import chains
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
-    from reveil.adversary.appearances import BitArray, Slots
+    from reveil.adversary.appearances import Appearances, BitArray
     from reveil.core.arrays import BoolArray, IntArray
 
 LARGEST = 10_000_000  # edges of persons with rows that are matched together
@@ -28,11 +28,11 @@ ROUNDS = 50
 
 @dataclass(frozen=True, repr=False)
 class Possible:
-    """What is left: the values of each slot as bits, and which of its candidates may still be its group.
+    """What is left: the values of each appearance as bits, and which of its candidates may still be its group.
 
-    ``first`` are the values before anything was concluded from other releases or other persons. Slots that are
-    ``loose`` may be in no group, slots that are ``broken`` exclude themselves: what is known does not fit together.
-    ``skipped``: slots of parts that were too large to be matched.
+    ``first`` are the values before anything was concluded from other releases or other persons. Appearances that are
+    ``loose`` may be in no group, appearances that are ``broken`` exclude themselves: what is known does not fit
+    together. ``skipped``: appearances of parts that were too large to be matched.
     """
 
     masks: BitArray
@@ -45,98 +45,106 @@ class Possible:
 
     @property
     def sizes(self) -> IntArray:
-        """How many values are left for each slot."""
+        """How many values are left for each appearance."""
         sizes: IntArray = np.bitwise_count(self.masks).sum(axis=1, dtype=np.int64)
         return sizes
 
 
-def agreeing(slots: Slots) -> tuple[BoolArray, BoolArray]:
-    """Return the candidates that the rule of the manifests leaves, and the slots that it leaves none of."""
-    alive, broken = np.ones(len(slots.candidates.items), np.bool_), np.zeros(slots.n, np.bool_)
-    if slots.rule == "none":
+def agreeing(appearances: Appearances) -> tuple[BoolArray, BoolArray]:
+    """Return the candidates that the rule of the manifests leaves, and the appearances that it leaves none of."""
+    alive, broken = np.ones(len(appearances.candidates.items), np.bool_), np.zeros(appearances.n, np.bool_)
+    if appearances.rule == "none":
         return alive, broken
-    loose = _may_be_outside(slots, alive)
-    candidates = chains.LiveCandidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
-    marks = chains.Marks(np.zeros(slots.n, np.bool_), broken)
-    lives, everywhere = slots.by_person, slots.rule == "apart"
+    loose = _may_be_outside(appearances, alive)
+    candidates = chains.LiveCandidates(
+        appearances.candidates.offsets, appearances.candidates.items, appearances.sets, loose, alive
+    )
+    marks = chains.Marks(np.zeros(appearances.n, np.bool_), broken)
+    lives, everywhere = appearances.by_person, appearances.rule == "apart"
     for _ in range(ROUNDS):
-        moved = chains.agree(lives.offsets, lives.items, candidates, slots.before, slots.kept, everywhere, marks)
+        moved = chains.agree(
+            lives.offsets, lives.items, candidates, appearances.before, appearances.kept, everywhere, marks
+        )
         if not moved:
             break
     return alive, broken
 
 
-def narrowed(slots: Slots, alive: BoolArray) -> Possible:
+def narrowed(appearances: Appearances, alive: BoolArray) -> Possible:
     """Narrow everybody's values to a fix-point."""
-    masks = np.broadcast_to(slots.everything, (slots.n, len(slots.everything))).copy()
-    broken, skipped = np.zeros(slots.n, np.bool_), np.zeros(slots.n, np.bool_)
-    dirty, alive = np.ones(slots.n, np.bool_), alive.copy()
-    loose = _may_be_outside(slots, alive)
-    candidates = chains.LiveCandidates(slots.candidates.offsets, slots.candidates.items, slots.sets, loose, alive)
+    masks = np.broadcast_to(appearances.everything, (appearances.n, len(appearances.everything))).copy()
+    broken, skipped = np.zeros(appearances.n, np.bool_), np.zeros(appearances.n, np.bool_)
+    dirty, alive = np.ones(appearances.n, np.bool_), alive.copy()
+    loose = _may_be_outside(appearances, alive)
+    candidates = chains.LiveCandidates(
+        appearances.candidates.offsets, appearances.candidates.items, appearances.sets, loose, alive
+    )
     marks = chains.Marks(dirty, broken)
     chains.admit(candidates, masks, marks)
     left = Possible(masks, masks.copy(), alive, loose, broken, skipped)
     rounds = 0
     while rounds < ROUNDS:
         rounds += 1
-        moved = chains.chain(slots.before, slots.changed, masks, marks) + chains.admit(candidates, masks, marks)
-        for number in range(len(slots.slot_starts) - 1):
-            own = slice(slots.slot_starts[number], slots.slot_starts[number + 1])
-            if dirty[own].any():
-                moved += _match(slots, number, left, dirty)
-                dirty[own] = False
+        moved = chains.chain(appearances.before, appearances.changed, masks, marks) + chains.admit(
+            candidates, masks, marks
+        )
+        for number in range(len(appearances.appearance_starts) - 1):
+            of_release = slice(appearances.appearance_starts[number], appearances.appearance_starts[number + 1])
+            if dirty[of_release].any():
+                moved += _match(appearances, number, left, dirty)
+                dirty[of_release] = False
         if not moved:
             break
     return replace(left, rounds=rounds)
 
 
-def _parts(slots: Slots, number: int, alive: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return the edges of a release that are left, their slots, and the part of each of its slots and of its groups.
+def _parts(appearances: Appearances, number: int, alive: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return the edges of a release left, their appearances, and the part of each appearance and of each group.
 
-    Persons and groups are in one part if candidates connect them; slots without a candidate are in none (-1).
+    Persons and groups are in one part if candidates connect them; appearances without a candidate are in none (-1).
     """
-    start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
-    first, groups = slots.group_starts[number], int(np.diff(slots.group_starts)[number])
-    first_edge, last_edge = slots.candidates.offsets[start], slots.candidates.offsets[end]
+    start, end = appearances.appearance_starts[number], appearances.appearance_starts[number + 1]
+    first, groups = appearances.group_starts[number], int(np.diff(appearances.group_starts)[number])
+    first_edge, last_edge = appearances.candidates.offsets[start], appearances.candidates.offsets[end]
     left = np.flatnonzero(alive[first_edge:last_edge])
     edges = first_edge + left
-    slot = np.repeat(np.arange(end - start), slots.candidates.lengths[start:end])[left]
-    group = slots.candidates.items[edges] - first
-    many = np.bincount(slot, minlength=end - start)
+    appearance = np.repeat(np.arange(end - start), appearances.candidates.lengths[start:end])[left]
+    group = appearances.candidates.items[edges] - first
+    many = np.bincount(appearance, minlength=end - start)
     if (many <= 1).all():
         of_group = np.arange(groups)
     else:
-        several = many[slot] > 1
+        several = many[appearance] > 1
         size = groups + int(end - start)
         links = coo_array(
-            (np.ones(int(several.sum()), np.int8), (group[several], groups + slot[several])), shape=(size, size)
+            (np.ones(int(several.sum()), np.int8), (group[several], groups + appearance[several])), shape=(size, size)
         )
         of_group = connected_components(links, directed=False)[1][:groups].astype(np.int64)
-    of_slot = np.full(end - start, -1, np.int64)
-    of_slot[slot] = of_group[group]
-    return edges, slot + start, of_slot, of_group
+    of_appearance = np.full(end - start, -1, np.int64)
+    of_appearance[appearance] = of_group[group]
+    return edges, appearance + start, of_appearance, of_group
 
 
-def _outside(slots: Slots, number: int, of_slot: IntArray, of_group: IntArray) -> IntArray:
+def _outside(appearances: Appearances, number: int, of_appearance: IntArray, of_group: IntArray) -> IntArray:
     """Return how many persons of each part may be in no group."""
     parts = int(of_group.max(initial=-1)) + 1
-    if slots.open[number]:
-        return np.full(parts, slots.unplaced[number], np.int64)
-    start, end = slots.group_starts[number], slots.group_starts[number + 1]
-    room = np.bincount(of_group, slots.room[start:end], parts).astype(np.int64)
+    if appearances.open[number]:
+        return np.full(parts, appearances.unplaced[number], np.int64)
+    start, end = appearances.group_starts[number], appearances.group_starts[number + 1]
+    room = np.bincount(of_group, appearances.room[start:end], parts).astype(np.int64)
     # Everybody's groups are listed and all of them are full: who is too many in a part is in no group at all.
-    outside: IntArray = np.maximum(np.bincount(of_slot[of_slot >= 0], minlength=parts) - room, 0)
+    outside: IntArray = np.maximum(np.bincount(of_appearance[of_appearance >= 0], minlength=parts) - room, 0)
     return outside
 
 
-def _may_be_outside(slots: Slots, alive: BoolArray) -> BoolArray:
-    """Return the slots that may be in no group."""
-    loose: BoolArray = slots.candidates.lengths == 0
-    for number in np.flatnonzero(slots.unplaced > 0):
-        start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
-        _, _, of_slot, of_group = _parts(slots, int(number), alive)
-        outside = np.append(_outside(slots, int(number), of_slot, of_group), 1)
-        loose[start:end] |= outside[of_slot] > 0
+def _may_be_outside(appearances: Appearances, alive: BoolArray) -> BoolArray:
+    """Return the appearances that may be in no group."""
+    loose: BoolArray = appearances.candidates.lengths == 0
+    for number in np.flatnonzero(appearances.unplaced > 0):
+        start, end = appearances.appearance_starts[number], appearances.appearance_starts[number + 1]
+        _, _, of_appearance, of_group = _parts(appearances, int(number), alive)
+        outside = np.append(_outside(appearances, int(number), of_appearance, of_group), 1)
+        loose[start:end] |= outside[of_appearance] > 0
     return loose
 
 
@@ -144,90 +152,99 @@ def _may_be_outside(slots: Slots, alive: BoolArray) -> BoolArray:
 class _Edges:
     """Persons with the groups that may hold them, the part of each edge, and what parts may leave outside.
 
-    The edges of a slot lie together.
+    The edges of an appearance lie together.
     """
 
     edge: IntArray
-    slot: IntArray
+    appearance: IntArray
     group: IntArray
     part: IntArray
     outside: IntArray
 
 
-def _worth_a_look(slots: Slots, number: int, left: Possible, dirty: BoolArray) -> _Edges:
+def _edges_to_match(appearances: Appearances, number: int, left: Possible, dirty: BoolArray) -> _Edges:
     """Return the edges of the parts of a release in which a matching may exclude something.
 
     Parts in which nothing has happened since they were last looked at are left alone, and so are groups whose members
     are all known and may have every value: there everything is possible. So are parts that are too large.
     """
-    edge, slot, of_slot, of_group = _parts(slots, number, left.alive)
-    start, end = slots.slot_starts[number], slots.slot_starts[number + 1]
-    outside = _outside(slots, number, of_slot, of_group)
-    parts, part, group = len(outside), of_slot[slot - start], slots.candidates.items[edge].astype(np.int64)
+    edge, appearance, of_appearance, of_group = _parts(appearances, number, left.alive)
+    start, end = appearances.appearance_starts[number], appearances.appearance_starts[number + 1]
+    outside = _outside(appearances, number, of_appearance, of_group)
+    parts, part, group = (
+        len(outside),
+        of_appearance[appearance - start],
+        appearances.candidates.items[edge].astype(np.int64),
+    )
     worth = (np.bincount(of_group, minlength=parts) > 1) | (outside > 0)
-    worth[part[(slots.sets[group] & ~left.masks[slot]).any(axis=1)]] = True
+    worth[part[(appearances.sets[group] & ~left.masks[appearance]).any(axis=1)]] = True
     touched = np.zeros(parts, np.bool_)
-    touched[part[dirty[slot]]] = True
+    touched[part[dirty[appearance]]] = True
     wanted = worth & touched
-    size = np.bincount(part, slots.distinct[group], parts) * wanted
+    size = np.bincount(part, appearances.distinct[group], parts) * wanted
     order = np.argsort(size, kind="stable")
     large = order[np.cumsum(size[order]) > LARGEST]
     wanted[large] = False
-    left.skipped[start:end] |= np.isin(of_slot, large)
+    left.skipped[start:end] |= np.isin(of_appearance, large)
     chosen = wanted[part]
-    return _Edges(edge[chosen], slot[chosen], group[chosen], part[chosen], outside)
+    return _Edges(edge[chosen], appearance[chosen], group[chosen], part[chosen], outside)
 
 
-def _match(slots: Slots, number: int, left: Possible, dirty: BoolArray) -> int:
+def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArray) -> int:
     """Keep of one release what lies on a perfect matching of persons with rows; return by how much that is less."""
-    own = _worth_a_look(slots, number, left, dirty)
-    if not len(own.edge):
+    edges = _edges_to_match(appearances, number, left, dirty)
+    if not len(edges.edge):
         return 0
-    masks, slot, group = left.masks, own.slot, own.group
+    masks, appearance, group = left.masks, edges.appearance, edges.group
     # Persons with one and the same candidate and the same possible values are of one kind, and one stands for all.
-    last = np.flatnonzero(np.diff(slot, append=-1))
+    last = np.flatnonzero(np.diff(appearance, append=-1))
     many = np.repeat(np.diff(last, prepend=-1), np.diff(last, prepend=-1))
-    alone, apart = np.where(many == 1, group + 1, 0), np.where(many == 1, 0, slot + 1)
-    kind, example = classes_of([alone, apart, numbered(masks[slot])], len(slot))
-    stands = np.zeros(slots.n, np.bool_)
-    stands[slot[example]] = True
-    shown = np.flatnonzero(stands[slot])
-    which, row = slots.values.places(group[shown])
+    alone, apart = np.where(many == 1, group + 1, 0), np.where(many == 1, 0, appearance + 1)
+    kind, example = classes_of([alone, apart, numbered(masks[appearance])], len(appearance))
+    stands = np.zeros(appearances.n, np.bool_)
+    stands[appearance[example]] = True
+    shown = np.flatnonzero(stands[appearance])
+    which, row = appearances.values.places(group[shown])
     edge = shown[which]
-    word, bit = slots.values.items[row] // 64, np.uint64(1) << (slots.values.items[row] % 64).astype(np.uint64)
-    good = (masks[slot[edge], word] & bit) != 0
+    word, bit = (
+        appearances.values.items[row] // 64,
+        np.uint64(1) << (appearances.values.items[row] % 64).astype(np.uint64),
+    )
+    good = (masks[appearance[edge], word] & bit) != 0
     edge, row, word, bit = edge[good], row[good], word[good], bit[good]
 
     rows, row_place = np.unique(row, return_inverse=True)
-    groups, group_place = np.unique(np.searchsorted(slots.values.offsets, rows, side="right") - 1, return_inverse=True)
+    groups, group_place = np.unique(
+        np.searchsorted(appearances.values.offsets, rows, side="right") - 1, return_inverse=True
+    )
     persons = np.bincount(kind[last], minlength=len(example)).astype(np.int64)
     found = matchable(
         Network(
             persons,
-            own.part[example],
+            edges.part[example],
             kind[edge].astype(np.int64),
             row_place,
-            slots.counts[rows],
+            appearances.counts[rows],
             group_place,
-            slots.room[groups],
-            own.outside,
+            appearances.room[groups],
+            edges.outside,
         )
     )
     lies = found.edges
     union = np.zeros((len(example), masks.shape[1]), np.uint64)
     np.bitwise_or.at(union, (kind[edge[lies]], word[lies]), bit[lies])
-    reached = np.zeros(len(slot), np.bool_)
+    reached = np.zeros(len(appearance), np.bool_)
     reached[edge[lies]] = True
     # The only edge of somebody who is not shown is that of the one who stands for them.
     reached |= (many == 1) & reached[example[kind]]
 
-    here, kind = slot[last], kind[last]
-    bad = ~found.possible[own.part[last]]
+    here, kind = appearance[last], kind[last]
+    bad = ~found.possible[edges.part[last]]
     stays = found.outside[kind] | bad
     after = np.where(stays[:, None], masks[here], masks[here] & union[kind])
     moved = (after != masks[here]).any(axis=1).sum() + (~reached).sum() + (left.loose[here] & ~stays).sum()
     masks[here] = after
-    left.alive[own.edge] = reached
+    left.alive[edges.edge] = reached
     left.loose[here] &= stays
     left.broken[here] |= bad
     return int(moved)

@@ -7,7 +7,8 @@
   groups with different sets has a mixture of such shares, at most that of the smallest set. Where the publisher's rule
   keeps every person's sets equal or apart, that holds whatever else connects the groups.
 * A group by itself, of records only: the share of a value is its share of the rows.
-* A few slots that are connected: all worlds are counted. More: worlds are drawn, and weighed by how likely each was to
+* A few appearances that are connected: all worlds are counted. More: worlds are drawn, and weighed by how likely each
+was to
   be drawn; a limit that holds for all of them together with 99 % comes from the effective number of draws.
 * Otherwise one of the values that are left has at least its equal share, and that is all that is said.
 
@@ -29,16 +30,16 @@ from reveil.core.kernels import worlds
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
-    from reveil.adversary.appearances import BitArray, Slots
+    from reveil.adversary.appearances import Appearances, BitArray
     from reveil.adversary.chains import Possible
 
 FloatArray = npt.NDArray[np.float64]
 
-SMALL = 12  # slots of a component whose worlds are counted
+SMALL = 12  # appearances of a component whose worlds are counted
 STEPS = 100_000  # for counting one component
-MEDIUM = 64  # slots of a component whose worlds are drawn
+MEDIUM = 64  # appearances of a component whose worlds are drawn
 DRAWN = 4000  # worlds
-DRAWS = 100_000_000  # options of slots of drawn worlds, over all components
+DRAWS = 100_000_000  # options of appearances of drawn worlds, over all components
 ENOUGH = 100  # effective draws below which an estimate says nothing
 DOUBT = 0.01
 
@@ -48,9 +49,9 @@ _UNKNOWN, _CERTAIN, _SYMMETRY, _SHARES, _COUNTED, _DRAWN, _AT_LEAST, _AT_MOST = 
 
 @dataclass(frozen=True, repr=False)
 class CountedBeliefs:
-    """For each slot the strongest belief, its value, how it was found (a place in ``HOW``) and a limit below it.
+    """For each appearance the strongest belief, its value, how it was found (a place in ``HOW``) and a limit below it.
 
-    ``impossible``: slots whose component has no world at all: what is known does not fit together.
+    ``impossible``: appearances whose component has no world at all: what is known does not fit together.
     """
 
     belief: FloatArray
@@ -66,21 +67,23 @@ class CountedBeliefs:
         return exact
 
     def tell(self, at: BoolArray, how: int, belief: FloatArray | float, value: CodeArray, lower: FloatArray) -> None:
-        """Put down what was found about some slots."""
+        """Put down what was found about some appearances."""
         self.how[at] = how
         self.belief[at], self.value[at], self.lower[at] = belief, value, lower
 
 
-def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once: bool = False) -> CountedBeliefs:
-    """Find how strongly each slot's values may be believed."""
-    n = slots.n
+def believed(
+    appearances: Appearances, possible: Possible, rng: np.random.Generator, *, once: bool = False
+) -> CountedBeliefs:
+    """Find how strongly each appearance's values may be believed."""
+    n = appearances.n
     found = CountedBeliefs(
         np.zeros(n), np.zeros(n, np.int32), np.zeros(n, np.int8), np.full(n, np.nan), possible.broken.copy()
     )
-    groups = _Candidates.of(slots, possible)
+    groups = _Candidates.of(appearances, possible)
     listed = groups.many > 0
     sizes, first = possible.sizes, _first_value(possible.masks)
-    label, of_group = _components(slots, possible)
+    label, of_group = _components(appearances, possible)
     components = int(max(label.max(initial=-1), of_group.max(initial=-1))) + 1
     bad = np.zeros(components, np.bool_)
     bad[label[possible.broken]] = True
@@ -89,7 +92,7 @@ def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once
 
     one = sound & (sizes == 1)
     found.tell(one, _CERTAIN, 1.0, first[one], np.ones(int(one.sum())))
-    even = sound & listed & (found.how == _UNKNOWN) & _symmetric(slots, groups, label, of_group, components)
+    even = sound & listed & (found.how == _UNKNOWN) & _symmetric(appearances, groups, label, of_group, components)
     settled = even & (groups.signatures == 1) & ~possible.loose
     share = 1 / np.maximum(groups.least, 1)
     found.tell(settled, _SYMMETRY, share[settled], first[settled], share[settled])
@@ -97,22 +100,22 @@ def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once
     # Some value has at least its equal share, of those whose values are all among the ones that are left.
     limit = np.where(possible.loose, np.nan, 1 / np.maximum(sizes, 1))
     found.tell(rest, _AT_MOST, share[rest], first[rest], limit[rest])
-    _tell_shares(slots, possible, groups, label, of_group, components, found)
+    _tell_shares(appearances, possible, groups, label, of_group, components, found)
 
     members = np.bincount(label, minlength=components)
     closed = ~bad
-    closed[label[possible.loose | possible.skipped | slots.open[slots.release] | ~listed]] = False
+    closed[label[possible.loose | possible.skipped | appearances.open[appearances.release] | ~listed]] = False
     needed = np.zeros(components, np.bool_)
     needed[label[sound & listed & (found.how == _UNKNOWN)]] = True
     small = needed & closed & (members <= SMALL)
-    _count(slots, possible, label, small, found, once=once)
+    _count(appearances, possible, label, small, found, once=once)
     needed[:] = False
     needed[label[~found.impossible & listed & (found.how == _UNKNOWN)]] = True
     medium = needed & closed & (members <= MEDIUM)
     if medium.any():
-        looks = _looks(slots, possible, label, medium)
+        looks = _looks(appearances, possible, label, medium)
         medium[np.flatnonzero(medium)[np.cumsum(looks[medium]) * DRAWN > DRAWS]] = False
-    _draw(slots, possible, label, medium, rng, found)
+    _draw(appearances, possible, label, medium, rng, found)
 
     left = ~found.impossible & listed & (found.how == _UNKNOWN)
     found.tell(left, _AT_LEAST, 1 / sizes[left], first[left], limit[left])
@@ -123,26 +126,26 @@ def believed(slots: Slots, possible: Possible, rng: np.random.Generator, *, once
 
 @dataclass(frozen=True, repr=False)
 class _Candidates:
-    """The groups that are left for each slot: how many, with how many signatures, and the fewest values of one."""
+    """The groups left for each appearance: how many, with how many signatures, and the fewest values of one."""
 
-    slot: IntArray
+    appearance: IntArray
     group: IntArray
     many: IntArray
     signatures: IntArray
     least: IntArray
 
     @classmethod
-    def of(cls, slots: Slots, possible: Possible) -> _Candidates:
+    def of(cls, appearances: Appearances, possible: Possible) -> _Candidates:
         edges = np.flatnonzero(possible.alive)
-        slot = slots.candidates.owners()[edges]
-        group = slots.candidates.items[edges].astype(np.int64)
-        many = np.bincount(slot, minlength=slots.n)
+        appearance = appearances.candidates.owners()[edges]
+        group = appearances.candidates.items[edges].astype(np.int64)
+        many = np.bincount(appearance, minlength=appearances.n)
         left = Ragged.of_lengths(many, group)
-        signature = slots.signature[group]
+        signature = appearances.signature[group]
         lowest, highest = left.reduce(np.minimum, signature), left.reduce(np.maximum, signature)
         signatures = np.where(many > 0, np.where(lowest == highest, 1, 2), 0)
-        least = left.reduce(np.minimum, slots.distinct[group])
-        return cls(slot, group, many, signatures, least)
+        least = left.reduce(np.minimum, appearances.distinct[group])
+        return cls(appearance, group, many, signatures, least)
 
 
 def _first_value(masks: BitArray) -> CodeArray:
@@ -154,36 +157,40 @@ def _first_value(masks: BitArray) -> CodeArray:
     return first
 
 
-def _components(slots: Slots, possible: Possible) -> tuple[IntArray, IntArray]:
-    """Number what anything connects: a possible membership, or knowledge of a life. Of slots, and of groups."""
+def _components(appearances: Appearances, possible: Possible) -> tuple[IntArray, IntArray]:
+    """Number what anything connects: a possible membership, or knowledge of a life. Of appearances, and of groups."""
     edges = np.flatnonzero(possible.alive)
-    slot = slots.candidates.owners()[edges]
-    told = (slots.changed >= 0) & (slots.before >= 0)
-    if slots.rule == "apart":
-        told = slots.before >= 0
-    tail = np.concatenate([slot, np.flatnonzero(told)])
-    head = np.concatenate([slots.n + slots.candidates.items[edges].astype(np.int64), slots.before[told]])
-    size = slots.n + slots.n_groups
+    appearance = appearances.candidates.owners()[edges]
+    told = (appearances.changed >= 0) & (appearances.before >= 0)
+    if appearances.rule == "apart":
+        told = appearances.before >= 0
+    tail = np.concatenate([appearance, np.flatnonzero(told)])
+    head = np.concatenate(
+        [appearances.n + appearances.candidates.items[edges].astype(np.int64), appearances.before[told]]
+    )
+    size = appearances.n + appearances.n_groups
     links = coo_array((np.ones(len(tail), np.int8), (tail, head)), shape=(size, size))
     label = connected_components(links, directed=False)[1].astype(np.int64)
-    return label[: slots.n], label[slots.n :]
+    return label[: appearances.n], label[appearances.n :]
 
 
-def _symmetric(slots: Slots, groups: _Candidates, label: IntArray, of_group: IntArray, components: int) -> BoolArray:
-    """Return the slots whose values can be renamed into each other."""
-    if slots.rule == "apart":
-        uneven = np.zeros(int(slots.signature.max(initial=-1)) + 1, np.bool_)
-        uneven[slots.signature[~slots.balanced]] = True
-        odd = np.zeros(slots.n, np.bool_)
-        odd[groups.slot[uneven[slots.signature[groups.group]]]] = True
+def _symmetric(
+    appearances: Appearances, groups: _Candidates, label: IntArray, of_group: IntArray, components: int
+) -> BoolArray:
+    """Return the appearances whose values can be renamed into each other."""
+    if appearances.rule == "apart":
+        uneven = np.zeros(int(appearances.signature.max(initial=-1)) + 1, np.bool_)
+        uneven[appearances.signature[~appearances.balanced]] = True
+        odd = np.zeros(appearances.n, np.bool_)
+        odd[groups.appearance[uneven[appearances.signature[groups.group]]]] = True
         return ~odd
     odd = np.zeros(components, np.bool_)
-    odd[of_group[~slots.balanced]] = True
+    odd[of_group[~appearances.balanced]] = True
     # Persons whose groups are not listed may tie any groups together.
-    odd[label[slots.open[slots.release]]] = True
-    owner = slots.values.owners()
-    pair, _ = classes_of([of_group[owner], slots.values.items], len(owner))
-    _, example = classes_of([pair, slots.signature[owner]], len(owner))
+    odd[label[appearances.open[appearances.release]]] = True
+    owner = appearances.values.owners()
+    pair, _ = classes_of([of_group[owner], appearances.values.items], len(owner))
+    _, example = classes_of([pair, appearances.signature[owner]], len(owner))
     sets = np.bincount(pair[example], minlength=1)
     # A value that is in two different sets of one component ties them together.
     odd[of_group[owner[sets[pair] > 1]]] = True
@@ -191,7 +198,7 @@ def _symmetric(slots: Slots, groups: _Candidates, label: IntArray, of_group: Int
 
 
 def _tell_shares(
-    slots: Slots,
+    appearances: Appearances,
     possible: Possible,
     groups: _Candidates,
     label: IntArray,
@@ -201,20 +208,23 @@ def _tell_shares(
 ) -> None:
     """Tell the shares of groups that nothing else is connected with, that have records only, all of them known."""
     members, many = np.bincount(label, minlength=components), np.bincount(of_group, minlength=components)
-    if not len(slots.counts):
+    if not len(appearances.counts):
         return
-    rows, top = slots.values.reduce(np.add, slots.counts), slots.values.reduce(np.maximum, slots.counts)
-    code = np.zeros(slots.n_groups, np.int32)
-    owner = slots.values.owners()
-    best = np.flatnonzero(slots.counts == top[owner])[::-1]
-    code[owner[best]] = slots.values.items[best]
-    group = np.zeros(slots.n, np.int64)
-    group[groups.slot] = groups.group
-    alone = (groups.many == 1) & (members[label] == slots.room[group]) & (many[label] == 1) & ~possible.loose
-    alone &= (rows[group] == slots.room[group]) & (possible.sizes == slots.distinct[group])
+    rows, top = (
+        appearances.values.reduce(np.add, appearances.counts),
+        appearances.values.reduce(np.maximum, appearances.counts),
+    )
+    code = np.zeros(appearances.n_groups, np.int32)
+    owner = appearances.values.owners()
+    best = np.flatnonzero(appearances.counts == top[owner])[::-1]
+    code[owner[best]] = appearances.values.items[best]
+    group = np.zeros(appearances.n, np.int64)
+    group[groups.appearance] = groups.group
+    alone = (groups.many == 1) & (members[label] == appearances.room[group]) & (many[label] == 1) & ~possible.loose
+    alone &= (rows[group] == appearances.room[group]) & (possible.sizes == appearances.distinct[group])
     # All of the component are members of the group: not the same persons elsewhere, and nobody who is not listed.
-    inside = np.bincount(group[groups.many == 1], minlength=slots.n_groups)
-    alone &= (inside[group] == slots.room[group]) & ~slots.open[slots.release]
+    inside = np.bincount(group[groups.many == 1], minlength=appearances.n_groups)
+    alone &= (inside[group] == appearances.room[group]) & ~appearances.open[appearances.release]
     alone &= ~found.impossible & (found.how == _UNKNOWN)
     share = top[group] / np.maximum(rows[group], 1)
     found.tell(alone, _SHARES, share[alone], code[group[alone]], share[alone])
@@ -222,54 +232,54 @@ def _tell_shares(
 
 @dataclass(frozen=True, repr=False)
 class _Options:
-    """The slots of some components in the order of lives, and what each may take."""
+    """The appearances of some components in the order of lives, and what each may take."""
 
-    slots: Ragged[np.int64]  # of each component
+    appearances: Ragged[np.int64]  # of each component
     component: IntArray
-    slot: IntArray  # of each option
+    appearance: IntArray  # of each option
     options: worlds.Options
 
     @classmethod
-    def of(cls, slots: Slots, possible: Possible, label: IntArray, chosen: BoolArray) -> _Options:
-        own = np.flatnonzero(chosen[label])
-        own = own[np.lexsort((slots.release[own], slots.person[own], label[own]))]
-        starts = np.flatnonzero(np.diff(label[own], prepend=-1))
+    def of(cls, appearances: Appearances, possible: Possible, label: IntArray, chosen: BoolArray) -> _Options:
+        members = np.flatnonzero(chosen[label])
+        members = members[np.lexsort((appearances.release[members], appearances.person[members], label[members]))]
+        starts = np.flatnonzero(np.diff(label[members], prepend=-1))
         there = chosen[label]
         edges = np.flatnonzero(possible.alive)
-        slot = slots.candidates.owners()[edges]
-        edges, slot = edges[there[slot]], slot[there[slot]]
-        group = slots.candidates.items[edges].astype(np.int64)
-        which, row = slots.values.places(group)
-        slot, group, value = slot[which], group[which], slots.values.items[row]
+        appearance = appearances.candidates.owners()[edges]
+        edges, appearance = edges[there[appearance]], appearance[there[appearance]]
+        group = appearances.candidates.items[edges].astype(np.int64)
+        which, row = appearances.values.places(group)
+        appearance, group, value = appearance[which], group[which], appearances.values.items[row]
         bit = np.uint64(1) << (value % 64).astype(np.uint64)
-        good = (possible.masks[slot, value // 64] & bit) != 0
-        slot, group, value, row = slot[good], group[good], value[good], row[good]
-        options = offsets_of_sorted(slot, slots.n)
-        distinct, place = np.unique(slot * slots.domain + value, return_inverse=True)
-        rank = place - np.searchsorted(distinct, slot * slots.domain)
-        listed = Ragged(np.append(starts, len(own)).astype(np.int64), own)
-        laid = worlds.Options(listed.offsets, own, options, group, value, row, rank)
-        return cls(listed, label[own[starts]], slot, laid)
+        good = (possible.masks[appearance, value // 64] & bit) != 0
+        appearance, group, value, row = appearance[good], group[good], value[good], row[good]
+        options = offsets_of_sorted(appearance, appearances.n)
+        distinct, place = np.unique(appearance * appearances.domain + value, return_inverse=True)
+        rank = place - np.searchsorted(distinct, appearance * appearances.domain)
+        listed = Ragged(np.append(starts, len(members)).astype(np.int64), members)
+        laid = worlds.Options(listed.offsets, members, options, group, value, row, rank)
+        return cls(listed, label[members[starts]], appearance, laid)
 
-    def best(self, slots: Slots, weight: FloatArray) -> tuple[IntArray, FloatArray, CodeArray]:
-        """Return the slots, the largest weight of a value of each, and that value."""
-        keys, place = np.unique(self.slot * slots.domain + self.options.value, return_inverse=True)
+    def best(self, appearances: Appearances, weight: FloatArray) -> tuple[IntArray, FloatArray, CodeArray]:
+        """Return the appearances, the largest weight of a value of each, and that value."""
+        keys, place = np.unique(self.appearance * appearances.domain + self.options.value, return_inverse=True)
         summed = np.bincount(place, weight, len(keys))
-        slot, value = keys // slots.domain, (keys % slots.domain).astype(np.int32)
-        order = np.lexsort((-summed, slot))
-        first = order[np.flatnonzero(np.diff(slot[order], prepend=-1))]
-        return slot[first], summed[first].astype(np.float64), value[first]
+        appearance, value = keys // appearances.domain, (keys % appearances.domain).astype(np.int32)
+        order = np.lexsort((-summed, appearance))
+        first = order[np.flatnonzero(np.diff(appearance[order], prepend=-1))]
+        return appearance[first], summed[first].astype(np.float64), value[first]
 
 
-def _known(slots: Slots) -> tuple[worlds.Lives, worlds.Free]:
+def _known(appearances: Appearances) -> tuple[worlds.Lives, worlds.Free]:
     """Return what is known of lives, and the rows and the room that there are."""
-    kept = slots.kept & (slots.rule == "kept")
-    lives = worlds.Lives(slots.before, slots.changed, slots.rule == "apart", kept, slots.sets)
-    return lives, worlds.Free(slots.counts.copy(), slots.room.copy())
+    kept = appearances.kept & (appearances.rule == "kept")
+    lives = worlds.Lives(appearances.before, appearances.changed, appearances.rule == "apart", kept, appearances.sets)
+    return lives, worlds.Free(appearances.counts.copy(), appearances.room.copy())
 
 
 def _count(
-    slots: Slots,
+    appearances: Appearances,
     possible: Possible,
     label: IntArray,
     small: BoolArray,
@@ -280,35 +290,35 @@ def _count(
     """Count all the worlds of the small components."""
     if not small.any():
         return
-    these = _Options.of(slots, possible, label, small)
-    tally = np.zeros(len(these.slot), np.int64)
-    number = worlds.count(these.options, *_known(slots), once, STEPS, tally)
+    these = _Options.of(appearances, possible, label, small)
+    tally = np.zeros(len(these.appearance), np.int64)
+    number = worlds.count(these.options, *_known(appearances), once, STEPS, tally)
     total = np.zeros(int(label.max()) + 1, np.int64)
     total[these.component] = number
     counted = small.copy()
     counted[these.component] = number > 0
-    own = these.slots.items
-    found.impossible[own[(total == 0)[label[own]]]] = True
-    slot, weight, value = these.best(slots, tally.astype(np.float64))
-    good = counted[label[slot]] & (found.how[slot] == _UNKNOWN)
-    slot, share, value = slot[good], weight[good] / total[label[slot[good]]], value[good]
-    at = np.zeros(slots.n, np.bool_)
-    at[slot] = True
+    members = these.appearances.items
+    found.impossible[members[(total == 0)[label[members]]]] = True
+    appearance, weight, value = these.best(appearances, tally.astype(np.float64))
+    good = counted[label[appearance]] & (found.how[appearance] == _UNKNOWN)
+    appearance, share, value = appearance[good], weight[good] / total[label[appearance[good]]], value[good]
+    at = np.zeros(appearances.n, np.bool_)
+    at[appearance] = True
     found.tell(at, _COUNTED, share, value, share)
 
 
-def _looks(slots: Slots, possible: Possible, label: IntArray, chosen: BoolArray) -> IntArray:
-    """Return how many options the slots of each chosen component have together: what one drawn world costs."""
+def _looks(appearances: Appearances, possible: Possible, label: IntArray, chosen: BoolArray) -> IntArray:
+    """Return how many options the appearances of each chosen component have together: what one drawn world costs."""
     edges = np.flatnonzero(possible.alive)
-    slot = slots.candidates.owners()[edges]
-    own = chosen[label[slot]]
+    appearance = appearances.candidates.owners()[edges]
+    wanted = chosen[label[appearance]]
     looks = np.zeros(len(chosen), np.int64)
-    np.add.at(looks, label[slot[own]], slots.distinct[slots.candidates.items[edges[own]]])
+    np.add.at(looks, label[appearance[wanted]], appearances.distinct[appearances.candidates.items[edges[wanted]]])
     return looks
 
 
 def _draw(
-    slots: Slots,
+    appearances: Appearances,
     possible: Possible,
     label: IntArray,
     medium: BoolArray,
@@ -318,21 +328,21 @@ def _draw(
     """Draw worlds of the components that are too large to be counted."""
     if not medium.any():
         return
-    these = _Options.of(slots, possible, label, medium)
-    tally = np.zeros(len(these.slot))
-    longest = int(these.slots.lengths.max())
-    total, squares = worlds.draw(these.options, *_known(slots), rng.random((DRAWN, longest)), tally)
+    these = _Options.of(appearances, possible, label, medium)
+    tally = np.zeros(len(these.appearance))
+    longest = int(these.appearances.lengths.max())
+    total, squares = worlds.draw(these.options, *_known(appearances), rng.random((DRAWN, longest)), tally)
     weight, effective = np.zeros(int(label.max()) + 1), np.zeros(int(label.max()) + 1)
     weight[these.component] = total
     effective[these.component] = np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0)
-    # Hoeffding's inequality, for all values of all slots at once.
-    tests = max(len(np.unique(these.slot * slots.domain + these.options.value)), 1)
-    slot, sums, value = these.best(slots, tally)
-    good = (effective[label[slot]] >= ENOUGH) & (found.how[slot] == _UNKNOWN)
-    slot, sums, value = slot[good], sums[good], value[good]
+    # Hoeffding's inequality, for all values of all appearances at once.
+    tests = max(len(np.unique(these.appearance * appearances.domain + these.options.value)), 1)
+    appearance, sums, value = these.best(appearances, tally)
+    good = (effective[label[appearance]] >= ENOUGH) & (found.how[appearance] == _UNKNOWN)
+    appearance, sums, value = appearance[good], sums[good], value[good]
     # No number of draws makes anything certain.
-    share = np.minimum(sums / weight[label[slot]], 1 - 1 / (effective[label[slot]] + 1))
-    limit = share - np.sqrt(np.log(tests / DOUBT) / (2 * effective[label[slot]]))
-    at = np.zeros(slots.n, np.bool_)
-    at[slot] = True
-    found.tell(at, _DRAWN, share, value, np.maximum(limit, 1 / possible.sizes[slot]))
+    share = np.minimum(sums / weight[label[appearance]], 1 - 1 / (effective[label[appearance]] + 1))
+    limit = share - np.sqrt(np.log(tests / DOUBT) / (2 * effective[label[appearance]]))
+    at = np.zeros(appearances.n, np.bool_)
+    at[appearance] = True
+    found.tell(at, _DRAWN, share, value, np.maximum(limit, 1 / possible.sizes[appearance]))

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.background import Background, read_people, read_placements
-from reveil.adversary.candidates import find_candidates, settle
+from reveil.adversary.candidates import exclude_by_counting, find_candidates
 from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
 from reveil.adversary.known_values import Known, check_known, other_values
 from reveil.adversary.promises import Promises, handed_over, read_promises
@@ -125,10 +125,10 @@ class View:
         return closed
 
     @cached_property
-    def settled(self) -> BoolArray:
+    def known_members(self) -> BoolArray:
         """Groups of which it is known exactly who is in them: as many persons as records, and in no other group."""
-        settled: BoolArray = self.closed & (self.fits == self.real)
-        return settled
+        known_members: BoolArray = self.closed & (self.fits == self.real)
+        return known_members
 
     @cached_property
     def sure(self) -> CodeArray:
@@ -218,10 +218,10 @@ def gather(
             hint="Is this the schema they belong to?",
         )
     ids = _placements(placements, read)
-    persons = pl.concat([own.ids for own in people.present(known)]).unique(maintain_order=True)
+    persons = pl.concat([table.ids for table in people.present(known)]).unique(maintain_order=True)
     texts = [_values_of(release, column) for release in read]
-    told = [None if own is None else canonical_text(own[column]) for own in people.values]
-    values = pl.concat([*texts, *(own for own in told if own is not None)]).unique(maintain_order=True).sort()
+    told = [None if table is None else canonical_text(table[column]) for table in people.values]
+    values = pl.concat([*texts, *(table for table in told if table is not None)]).unique(maintain_order=True).sort()
     values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
     promises = read_promises([release.manifest.promise for release in read], guarantee, schema)
     if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
@@ -231,9 +231,9 @@ def gather(
     labels = unread([read[number] for number in foreign], [tables[number].attributes for number in foreign])
     if known != "nothing" and column == schema.sensitive[0]:  # once, with the values of all sensitive columns
         for number in foreign:
-            own = tables[number]
+            table = tables[number]
             values_of = _own_values(people, number, read[number], schema)
-            check_fit(number, read[number], own.attributes, len(own.ids), values_of)
+            check_fit(number, read[number], table.attributes, len(table.ids), values_of)
     views = tuple(
         each(
             lambda number: replace(
@@ -247,7 +247,9 @@ def gather(
     others = None
     if known == "values":
         check_known(schema, values_known)
-        others = other_values(read, people, [own.ids for own in people.present(known)], schema, column, values_known)
+        others = other_values(
+            read, people, [table.ids for table in people.present(known)], schema, column, values_known
+        )
     return Evidence(
         views,
         persons,
@@ -362,9 +364,9 @@ def _placements(placements: Sequence[object] | None, releases: Sequence[Release]
             hint="Give one for each release, in the same order.",
         )
     pairs = zip(placements, releases, strict=True)
-    found: list[pl.Series] = [read_placements(own, len(release.classes)) for own, release in pairs]
-    for number, (own, release) in enumerate(zip(found, releases, strict=True), start=1):
-        listed, real = len(own) - own.null_count(), len(own) - release.manifest.counterfeits.total
+    found: list[pl.Series] = [read_placements(placement, len(release.classes)) for placement, release in pairs]
+    for number, (placement, release) in enumerate(zip(found, releases, strict=True), start=1):
+        listed, real = len(placement) - placement.null_count(), len(placement) - release.manifest.counterfeits.total
         if listed < real:
             # A record that is not listed would pass for one that is not there.
             raise DataError(
@@ -410,9 +412,9 @@ def _view(
             )
         told = place.astype(np.int32)
     histogram = Histogram.of(told[: len(codes)][~hidden], codes[~hidden], n_groups, max(len(values), 1))
-    own = people.present(known)[number]
-    found = find_candidates(release, groups, own.attributes, len(own.ids))
-    everybody, strangers, counted = _attendance(release, groups, len(own.ids), known)
+    table = people.present(known)[number]
+    found = find_candidates(release, groups, table.attributes, len(table.ids))
+    everybody, strangers, counted = _attendance(release, groups, len(table.ids), known)
     nowhere = int(((found.groups.lengths == 0) & ~found.crowded).sum())
     if everybody and nowhere:
         if release.manifest.promise.is_known:
@@ -423,8 +425,8 @@ def _view(
         everybody = False  # somebody else is in the table instead
     found = replace(found, fits=found.fits + strangers)
     if counted:
-        found = settle(found, groups.real, all_published=everybody)
-    truth = people.truth_of(number, own.ids, column)
+        found = exclude_by_counting(found, groups.real, all_published=everybody)
+    truth = people.truth_of(number, table.ids, column)
     return View(
         number,
         release,
@@ -432,7 +434,7 @@ def _view(
         groups.fakes,
         histogram.values,
         histogram.counts,
-        places_in(own.ids, persons),
+        places_in(table.ids, persons),
         found.groups,
         found.fits,
         found.crowded,

@@ -51,10 +51,10 @@ def unread(releases: Sequence[Release], attributes: Sequence[tuple[Attribute, ..
             labels.setdefault(name, set()).update(canonical_text(cells.distinct).filter(pl.Series(strange)).to_list())
             rows[name] = rows.get(name, 0) + int(strange[cells.index[release.classes]].sum())
     return {
-        name: f"column {name!r} has {len(own):,} label{'' if len(own) == 1 else 's'} in {rows[name]:,} rows that are "
+        name: f"column {name!r} has {len(seen):,} label{'' if len(seen) == 1 else 's'} in {rows[name]:,} rows that are "
         "no value of anybody and that no hierarchy explains: they are taken for anything, and whoever can read them "
         f"finds out more; {_HIERARCHY.format(name)}"
-        for name, own in labels.items()
+        for name, seen in labels.items()
     }
 
 
@@ -121,5 +121,5 @@ def tells_all(release: Release, names: Sequence[str]) -> bool:
 
 
 def _placed(release: Release, known: tuple[Attribute, ...], persons: int, values: pl.DataFrame | None) -> int:
-    own = pl.DataFrame() if values is None else values
-    return int(np.count_nonzero(place(release, Codes(known, (), persons), own).groups >= 0))
+    sensitive = pl.DataFrame() if values is None else values
+    return int(np.count_nonzero(place(release, Codes(known, (), persons), sensitive).groups >= 0))

@@ -86,13 +86,13 @@ def other_values(
         rows: dict[str, CodeArray] = {}
         truth: dict[str, CodeArray] = {}
         for name in (column, *others):
-            own = people.truth_of(number, ids[number], name)
-            if name not in values.columns or own is None:
+            truth_here = people.truth_of(number, ids[number], name)
+            if name not in values.columns or truth_here is None:
                 continue
-            texts, known = canonical_text(values[name]), own[0]
+            texts, known = canonical_text(values[name]), truth_here[0]
             distinct = pl.concat([texts.alias(name), known.alias(name)]).unique(maintain_order=True)
             hidden = (texts == SUPPRESSED_VALUE).fill_null(value=False).to_numpy()
             rows[name] = np.where(hidden, HIDDEN, places_in(texts, distinct)).astype(np.int32)
-            truth[name] = np.where(own[1], places_in(known, distinct), -1).astype(np.int32)
+            truth[name] = np.where(truth_here[1], places_in(known, distinct), -1).astype(np.int32)
         found.append(Beside(np.searchsorted(numbers, published).astype(np.int32), rows, truth))
     return Known(others, many, tuple(found))

@@ -35,14 +35,14 @@ class AuditStep:
 
 
 @dataclass(frozen=True)
-class Course:
+class AuditOverTime:
     """The steps for each sensitive column, and the audit of all releases and columns together."""
 
     steps: dict[str, list[AuditStep]]
     audit: Audit
 
 
-def course(
+def audit_over_time(
     releases: Sequence[object],
     schema: Schema,
     truth: Sequence[object],
@@ -53,7 +53,7 @@ def course(
     guarantee: Promising | None = None,
     steps: int = STEPS,
     stage: Callable[[str], None] = lambda _: None,
-) -> Course:
+) -> AuditOverTime:
     """Attack at most ``steps`` beginnings of a series, the first release alone and all together among these.
 
     The releases are read and compared with people once, which is most of the work. Arguments are those of
@@ -72,7 +72,7 @@ def course(
             stage(f"attacking {many} of {len(read)} releases")
             part = replace(evidence, views=evidence.views[:many], changed=evidence.changed[:many])
             found[column].append(_step(part, attacks, threshold, seed))
-    return Course(found, merged([steps[-1].audit for steps in found.values()]))
+    return AuditOverTime(found, merged([steps[-1].audit for steps in found.values()]))
 
 
 def _beginnings(releases: int, steps: int) -> list[int]:
@@ -87,8 +87,8 @@ def _step(evidence: Evidence, attacks: dict[str, Attack], threshold: float | Non
     findings = made(evidence, attacks, seed, stage=lambda _: None)
     last = findings if len(evidence.views) == 1 else made(evidence.last_alone, attacks, seed, stage=lambda _: None)
     medians = {}
-    for name, (_, own) in findings.items():
+    for name, (_, found) in findings.items():
         top = np.zeros(len(there))
-        np.maximum.at(top, own.person, own.belief)
+        np.maximum.at(top, found.person, found.belief)
         medians[name] = float(np.median(top[there])) if there.any() else 0.0
     return AuditStep(len(evidence.views), judge(evidence, findings, last, threshold, named=False), medians)

@@ -63,18 +63,18 @@ def handed_over(given: Promising | None, schema: Schema) -> Promise | None:
 
 def read_promises(stated: Sequence[Promise], given: Promising | None, schema: Schema) -> Promises:
     """Put together what the manifests promise, and what was handed over for those that promise nothing."""
-    own = [limits_of(promise) for promise in stated]
+    stated_limits = [limits_of(promise) for promise in stated]
     series_wide = handed_over(given, schema)
     asked = getattr(given, "limits", tuple)() if series_wide is None else limits_of(series_wide) or ()
-    series = weakest(_over(limits, "series") for limits in own if limits is not None)
-    silent = any(limits is None for limits in own)
+    series = weakest(_over(limits, "series") for limits in stated_limits if limits is not None)
+    silent = any(limits is None for limits in stated_limits)
     # A bound is kept by every release of the series that it was handed over for, whatever else these promise.
     more = list(_over(asked, "series"))
     if not silent:
         more = [replace(limit, model=None) for limit in more if limit.at_most is not None and limit.about != "link"]
     return Promises(
         (*series, *(limit for limit in more if limit not in series)),
-        tuple(_over(asked if limits is None else limits, "release") for limits in own),
+        tuple(_over(asked if limits is None else limits, "release") for limits in stated_limits),
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.json_values import JSON
 
-ELSEWHERE = -2  # not in this release
+NOT_IN_RELEASE = -2  # not in this release
 
 
 def followed(evidence: Evidence) -> Findings:
@@ -34,8 +34,8 @@ def followed(evidence: Evidence) -> Findings:
     if any(view.row_ids is None or view.row_codes is None for view in views):
         return Findings.nothing()
     ids = pl.concat([view.row_ids.drop_nulls() for view in views if view.row_ids is not None]).unique()
-    persons = np.full((len(views), len(evidence.persons)), ELSEWHERE, np.int64)
-    records = np.full((len(views), len(ids)), ELSEWHERE, np.int64)
+    persons = np.full((len(views), len(evidence.persons)), NOT_IN_RELEASE, np.int64)
+    records = np.full((len(views), len(ids)), NOT_IN_RELEASE, np.int64)
     values = np.full((len(views), len(ids)), -1, np.int32)
     for view, changed in zip(views, evidence.changed, strict=True):
         persons[view.number, view.present] = np.where(view.sure >= 0, view.sure * 4 + changed + 1, -1)
@@ -55,7 +55,7 @@ def followed(evidence: Evidence) -> Findings:
         change = np.where(last < 0, 0, 1 + (last != values[t])) if told else np.zeros(len(ids), np.int64)
         records[t] += np.where(here, change, 0)
         last = np.where(here, values[t], last)
-    return _shares(evidence, persons, records, values)
+    return _shares_of_people(evidence, persons, records, values)
 
 
 def record_cells(evidence: Evidence) -> dict[str, JSON] | None:
@@ -94,8 +94,8 @@ def _invalid(evidence: Evidence, told: pl.DataFrame, shown: pl.DataFrame) -> set
     models = [model for model in models if not isinstance(model, ValueModel) or model.concerns(evidence.column)]
     bad: set[int] = set()
     for view in evidence.views if models else ():
-        own = shown.filter(pl.col("view") == view.number).sort("cell")
-        cells, sizes = own["cell"].to_numpy(), own["size"].to_numpy().astype(np.int64)
+        here = shown.filter(pl.col("view") == view.number).sort("cell")
+        cells, sizes = here["cell"].to_numpy(), here["size"].to_numpy().astype(np.int64)
         rows = told.filter((pl.col("view") == view.number) & (pl.col("value") >= 0))
         place = np.searchsorted(cells, rows["cell"].to_numpy())
         values = Histogram.of(place, rows["value"].to_numpy(), len(cells), max(len(evidence.values), 1))
@@ -111,11 +111,11 @@ def _invalid(evidence: Evidence, told: pl.DataFrame, shown: pl.DataFrame) -> set
     return bad
 
 
-def _shares(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:
+def _shares_of_people(evidence: Evidence, persons: IntArray, records: IntArray, values: CodeArray) -> Findings:
     sure = np.flatnonzero((persons != -1).all(axis=0) & (persons >= 0).any(axis=0))
     cells = np.zeros(len(sure) + records.shape[1], np.int64)
-    for own, others in zip(persons, records, strict=True):
-        key = np.concatenate([own[sure], others]) + 3
+    for groups, others in zip(persons, records, strict=True):
+        key = np.concatenate([groups[sure], others]) + 3
         _, cells = np.unique(cells * (int(key.max(initial=0)) + 1) + key, return_inverse=True)
     n_cells = int(cells.max(initial=-1)) + 1
     mine, theirs = cells[: len(sure)], cells[len(sure) :]

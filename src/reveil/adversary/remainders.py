@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray
 
 
-def of_rest(evidence: Evidence, pair: Pair, chosen: BoolArray) -> Findings:
+def beliefs_in_remainder(evidence: Evidence, pair: Pair, chosen: BoolArray) -> Findings:
     """Say what follows for the rest of the chosen groups.
 
     How many of the rest have a value is a matter of counting. That it is the same for each of them holds if the other

@@ -149,15 +149,17 @@ def judge(evidence: Evidence, findings: Made, last: Made, threshold: float | Non
     promise = evidence.bound if bounded else None
     bound = min((limit for limit in (promise, threshold) if limit is not None), default=None)
     judged = {name for name in findings if name in bounded or (named and promise is None)}
-    not_run = {name: own.summary["why"] for name, (_, own) in findings.items() if not own.summary.get("ran", True)}
+    not_run = {
+        name: finding.summary["why"] for name, (_, finding) in findings.items() if not finding.summary.get("ran", True)
+    }
     told, best, certain_ = _brought_together(evidence, findings, bounded, judged, bound)
     right = _right(evidence, best)
     breaks = bound is not None and bool((best.proven > bound + TOLERANCE).any())
     # A promise about sets of people is broken by a set.
-    breaks |= any((own.summary.get("cells") or {}).get("invalid", 0) > 0 for _, own in findings.values())
+    breaks |= any((finding.summary.get("cells") or {}).get("invalid", 0) > 0 for _, finding in findings.values())
     # What is promised of people who are told apart is judged by those who are.
     limits = kept(evidence, {name for name in findings if name not in not_run})
-    breaks |= any(own.many for own in limits)
+    breaks |= any(trial.many for trial in limits)
     # Without a promise that is about these attacks there is nothing to break.
     summary = {
         "persons": len(evidence.persons),
@@ -181,7 +183,7 @@ def judge(evidence: Evidence, findings: Made, last: Made, threshold: float | Non
         said,
         evidence.column,
         evidence.persons,
-        [own.to_json() for own in limits],
+        [trial.to_json() for trial in limits],
         _beyond(evidence, limits),
         not_run,
         list(evidence.notes),
@@ -224,29 +226,30 @@ def merged(results: Sequence[Audit]) -> Audit:
     first = results[0]
     if len(results) == 1:
         return first
-    columns = [own.column for own in results]
+    columns = [audit.column for audit in results]
     frames = [
-        own.persons.with_columns(pl.lit(column).alias("column")) for own, column in zip(results, columns, strict=True)
+        audit.persons.with_columns(pl.lit(column).alias("column"))
+        for audit, column in zip(results, columns, strict=True)
     ]
     bound = first.summary["bound"]
     above = pl.lit(False) if bound is None else pl.col("proven") > bound + TOLERANCE
     everybody = pl.concat(frames).with_columns(above.alias("\0above"))
     order = everybody.sort("\0above", "belief", "exact", descending=True, maintain_order=True)
     persons = order.unique("person", keep="first", maintain_order=True).drop("\0above")
-    held = all(own.summary["held"] for own in results)
+    held = all(audit.summary["held"] for audit in results)
     counts = _frame_counts(persons, bound)
-    baseline = {column: own.summary["baseline"] for column, own in zip(columns, results, strict=True)}
+    baseline = {column: audit.summary["baseline"] for column, audit in zip(columns, results, strict=True)}
     summary = {**first.summary, **counts, "held": held, "baseline": baseline}
     attacks = {
-        name: {column: own.attacks[name] for column, own in zip(columns, results, strict=True)}
+        name: {column: audit.attacks[name] for column, audit in zip(columns, results, strict=True)}
         for name in first.attacks
     }
-    said = " ".join(own.sentence for own in results)
-    beyond = pl.concat([own.beyond for own in results if own.beyond.height] or [first.beyond])
+    said = " ".join(audit.sentence for audit in results)
+    beyond = pl.concat([audit.beyond for audit in results if audit.beyond.height] or [first.beyond])
     # An attack that was made on one of the columns was made.
-    not_run = {name: why for name, why in first.not_run.items() if all(name in own.not_run for own in results)}
+    not_run = {name: why for name, why in first.not_run.items() if all(name in audit.not_run for audit in results)}
     certain = pl.concat(
-        [own.certain.with_columns(pl.lit(c).alias("column")) for own, c in zip(results, columns, strict=True)]
+        [audit.certain.with_columns(pl.lit(c).alias("column")) for audit, c in zip(results, columns, strict=True)]
     )
     return Audit(
         persons,
@@ -257,10 +260,10 @@ def merged(results: Sequence[Audit]) -> Audit:
         first.known,
         said,
         everybody=first.everybody,
-        limits=_once([limit for own in results for limit in own.limits]),
+        limits=_once([limit for audit in results for limit in audit.limits]),
         beyond=beyond.unique("person", keep="first", maintain_order=True) if beyond.height else beyond,
         not_run=not_run,
-        notes=_once([note for own in results for note in own.notes]),
+        notes=_once([note for audit in results for note in audit.notes]),
         unread=first.unread,
     )
 
@@ -274,17 +277,17 @@ def _beyond(evidence: Evidence, limits: Sequence[LimitTrial]) -> pl.DataFrame:
     frames = [
         pl.DataFrame(
             {
-                "person": evidence.persons.gather(own.persons),
-                "belief": pl.Series(own.chance, dtype=pl.Float64).fill_nan(None),
-                "value": pl.Series([None] * len(own.persons), dtype=pl.String),
-                "attack": pl.Series([own.attack] * len(own.persons), dtype=pl.String),
-                "releases": pl.Series((own.at + 1)[:, None].tolist(), dtype=pl.List(pl.Int64)),
+                "person": evidence.persons.gather(trial.persons),
+                "belief": pl.Series(trial.chance, dtype=pl.Float64).fill_nan(None),
+                "value": pl.Series([None] * len(trial.persons), dtype=pl.String),
+                "attack": pl.Series([trial.attack] * len(trial.persons), dtype=pl.String),
+                "releases": pl.Series((trial.at + 1)[:, None].tolist(), dtype=pl.List(pl.Int64)),
                 "exact": True,
-                "right": pl.Series([None] * len(own.persons), dtype=pl.Boolean),
+                "right": pl.Series([None] * len(trial.persons), dtype=pl.Boolean),
             }
         )
-        for own in limits
-        if own.many
+        for trial in limits
+        if trial.many
     ]
     if not frames:
         return pl.DataFrame()
@@ -361,9 +364,9 @@ def _right(evidence: Evidence, best: _Best) -> npt.NDArray[np.int8]:
     """Return whether each finding is right: 1 or 0, -1 where nobody knows."""
     right = np.full(len(best.person), -1, np.int8)
     for view in evidence.views:
-        own = _truth(view, len(evidence.persons))[best.person]
-        asked = (own >= 0) & (best.value >= 0) & ((best.at == view.number) | best.ever)
-        right[asked] = np.maximum(right[asked], own[asked] == best.value[asked])
+        true_value = _truth(view, len(evidence.persons))[best.person]
+        asked = (true_value >= 0) & (best.value >= 0) & ((best.at == view.number) | best.ever)
+        right[asked] = np.maximum(right[asked], true_value[asked] == best.value[asked])
     return right
 
 

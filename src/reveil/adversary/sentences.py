@@ -56,21 +56,21 @@ def sentence(
 def broken(limits: Sequence[dict[str, Any]]) -> list[str]:
     """Say which limits about people who are not told apart are broken, and how far."""
     found = []
-    for own in limits:
-        if not own["persons"]:
+    for limit in limits:
+        if not limit["persons"]:
             continue
-        many = f"{own['persons']:,} person{'' if own['persons'] == 1 else 's'}"
-        where = f"release {own['releases'][0]} alone" if len(own["releases"]) == 1 else "a release alone"
-        where = "the releases together" if own["over"] == "series" else where
-        if own["about"] == "link" and own["over"] == "release":
+        many = f"{limit['persons']:,} person{'' if limit['persons'] == 1 else 's'}"
+        where = f"release {limit['releases'][0]} alone" if len(limit["releases"]) == 1 else "a release alone"
+        where = "the releases together" if limit["over"] == "series" else where
+        if limit["about"] == "link" and limit["over"] == "release":
             found.append(
-                f"the row of {many} can be found in {where} with a chance of up to {own['worst']:.4g}, and "
-                f"{own['at_most']:.4g} is promised ({own['says']})"
+                f"the row of {many} can be found in {where} with a chance of up to {limit['worst']:.4g}, and "
+                f"{limit['at_most']:.4g} is promised ({limit['says']})"
             )
-        elif own["about"] == "link":
-            found.append(f"{where} tell {many} apart from all but too few others ({own['says']})")
+        elif limit["about"] == "link":
+            found.append(f"{where} tell {many} apart from all but too few others ({limit['says']})")
         else:
-            found.append(f"{many} are found in {where} in a group that does not keep what is promised: {own['says']}")
+            found.append(f"{many} are found in {where} in a group that does not keep what is promised: {limit['says']}")
     return found
 
 

@@ -80,12 +80,12 @@ class LimitTrial:
 
 def kept(evidence: Evidence, attacks: set[str]) -> list[LimitTrial]:
     """Judge the limits about people who are not told apart that one of these attacks speaks of."""
-    own: dict[Limit, list[View]] = {}
+    views_of_limit: dict[Limit, list[View]] = {}
     for view in evidence.views:
         for limit in view.limits:
-            own.setdefault(limit, []).append(view)
+            views_of_limit.setdefault(limit, []).append(view)
     found = []
-    for limit, views in own.items():
+    for limit, views in views_of_limit.items():
         attack = limit.attack or ATTACKS.get((limit.about, limit.over), "")
         if attack in attacks and _concerned(limit, evidence.column):
             found.append(_linked(limit, views) if limit.about == "link" else _valued(evidence, limit, views))
@@ -239,7 +239,7 @@ def person_cells(evidence: Evidence) -> tuple[IntArray, IntArray, BoolArray]:
     for view in views:
         where[view.number, view.present] = np.where(view.sure >= 0, view.sure, UNSURE)
     manifests = [view.release.manifest for view in views]
-    extras = any(own.counterfeits.total or own.dirty for own in manifests)
+    extras = any(manifest.counterfeits.total or manifest.dirty for manifest in manifests)
     sure = (where != UNSURE).all(axis=0) & (where >= 0).any(axis=0) & (not extras)
     cell = np.full(persons, -1, np.int64)
     if not sure.any():
@@ -254,6 +254,6 @@ def person_cells(evidence: Evidence) -> tuple[IntArray, IntArray, BoolArray]:
     for view, groups in zip(views, where, strict=True):
         doubtful = np.zeros(view.n_groups, np.bool_)
         doubtful[groups[(groups >= 0) & ~sure]] = True
-        own = groups[sure][first]
-        known |= (own >= 0) & np.append(view.settled & ~doubtful, False)[own]
+        group = groups[sure][first]
+        known |= (group >= 0) & np.append(view.known_members & ~doubtful, False)[group]
     return cell, size.astype(np.int64), known

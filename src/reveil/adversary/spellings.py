@@ -36,14 +36,16 @@ def in_one_spelling(
             for frame in frames
             if frame.schema.get(name) == pl.String
         ]
-        distinct = pl.concat([own.drop_nulls().unique().sort().alias("text") for own in texts]) if texts else ()
+        distinct = (
+            pl.concat([snapshot.drop_nulls().unique().sort().alias("text") for snapshot in texts]) if texts else ()
+        )
         known[name] = [*(schema[name].labels or ()), *distinct]
     values = tuple(
-        own
-        if own is None
-        else own.with_columns(
-            spelled_as(own[name], texts) for name, texts in known.items() if own.schema.get(name) == pl.String
+        snapshot
+        if snapshot is None
+        else snapshot.with_columns(
+            spelled_as(snapshot[name], texts) for name, texts in known.items() if snapshot.schema.get(name) == pl.String
         )
-        for own in people.values
+        for snapshot in people.values
     )
     return [with_spellings(release, known, schema.null_values) for release in releases], replace(people, values=values)

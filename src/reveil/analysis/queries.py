@@ -41,7 +41,7 @@ from reveil.tables.expressions.diagram import FALSE, TRUE, Diagram, Part, evalua
 from reveil.tables.expressions.lines import Intervals
 from reveil.tables.expressions.regions import ColumnRegions, FloatArray, IndexArray
 from reveil.tables.expressions.syntax import Expression, Leaf, fold, parse
-from reveil.tables.expressions.words import Labels, WordSets, members_of, points_of, runs_of
+from reveil.tables.expressions.word_sets import Labels, WordSets, members_of, points_of, runs_of
 from reveil.tables.notation import SUPPRESSED_VALUE, Form, split_label
 from reveil.tables.schema import Role, Schema
 from reveil.tables.snapshot import canonical_text
@@ -72,13 +72,13 @@ class Units:
 class Mixed:
     """The groups with counterfeits: which of them each row belongs to (0: none), and their rows and records.
 
-    ``elsewhere`` counterfeits are in no group that the manifest names. Group 0 has all the rows without a group here.
+    ``unplaced`` counterfeits are in no group that the manifest names. Group 0 has all the rows without a group here.
     """
 
     rows_of: IndexArray
     rows: FloatArray
     real: FloatArray
-    elsewhere: int
+    unplaced: int
 
 
 def count(release: Release, expression: str | Expression, schema: Schema | None = None) -> Count:
@@ -117,7 +117,7 @@ class Counter:
         self._refuse_suppressed(parsed)
         estimate, certain, possible = self._published(bound)
         manifest, real = self.release.manifest, int(self.mixed.real.sum())
-        unplaced = self.mixed.elsewhere
+        unplaced = self.mixed.unplaced
         lower, possible = max(certain - unplaced, 0), min(possible, max(real - unplaced, 0))
         estimate = min(max(estimate * (1 - unplaced / max(real, 1)), lower), possible)
         suppressed = manifest.suppressed
@@ -146,8 +146,8 @@ class Counter:
         rows_of = number[groups.index].astype(np.intp)
         rows = np.bincount(rows_of, minlength=int(faked.sum()) + 1).astype(np.float64)
         fakes = np.concatenate([[0], groups.fakes[faked]])
-        elsewhere = max(self.release.manifest.counterfeits.total - int(fakes.sum()), 0)
-        return Mixed(rows_of, rows, rows - fakes, elsewhere)
+        unplaced = max(self.release.manifest.counterfeits.total - int(fakes.sum()), 0)
+        return Mixed(rows_of, rows, rows - fakes, unplaced)
 
     def _apart(self, error: ExpressionError) -> ExpressionError:
         """Say more where an unknown column is one of the second table."""
@@ -229,21 +229,21 @@ class Counter:
         for name, regions in columns.items():
             cells = (units.index[name][open_][place],) * 2
             if name in self.release.cells:
-                own = nesting.index[name].astype(np.intp)
-                cells = own[box], own[around]
+                cell_of_box = nesting.index[name].astype(np.intp)
+                cells = cell_of_box[box], cell_of_box[around]
             counts.append(regions.counts()[:, cells[0]])
             shares.append(regions.within(*cells))
         others = [name for name in nesting.cells if name not in columns]
         beside = nesting.volumes(others)
         # All numbers of one count are of one type, in which the volume of the largest box fits.
-        wide = wide_type([beside, *(own.sum(axis=0) for own in counts)])
+        wide = wide_type([beside, *(counted.sum(axis=0) for counted in counts)])
         share = np.ones(len(box))
         for name in others:
             division = self._column(name).divide([Missing()])
             everywhere = ColumnRegions(division, np.zeros(len(division.truths[0]), np.int64), 1)
-            own = nesting.index[name].astype(np.intp)
-            share *= everywhere.within(own[box], own[around])[0]
-        pieces = BlockBoxes(starts, [own.astype(wide) for own in counts], shares, beside[box].astype(wide), share)
+            cell_of_box = nesting.index[name].astype(np.intp)
+            share *= everywhere.within(cell_of_box[box], cell_of_box[around])[0]
+        pieces = BlockBoxes(starts, [values.astype(wide) for values in counts], shares, beside[box].astype(wide), share)
         for known, found in zip(outcomes, block_outcomes(diagram, pieces), strict=True):
             known[open_] = found
 
@@ -304,8 +304,8 @@ class Counter:
 
     def _cells(self, name: str) -> int:
         """Return how many distinct cells a column has."""
-        own = self.release.cells.get(name)
-        return len(self._point_values(name)[0] if own is None else own.distinct)
+        column = self.release.cells.get(name)
+        return len(self._point_values(name)[0] if column is None else column.distinct)
 
     def _column(self, name: str) -> PublishedColumn:
         if name not in self._columns:

@@ -162,10 +162,10 @@ def verdict(found: Audit) -> str:
 
     bound, base = found.summary["bound"], found.summary["baseline"]
     columns = [base] if "table" in base else list(base.values())
-    alone = max(own["last_release"]["highest_proven"] for own in columns)
-    guess = max(own["table"] for own in columns)
+    alone = max(each["last_release"]["highest_proven"] for each in columns)
+    guess = max(each["table"] for each in columns)
     beside = f"(the table alone: {guess:.4g}, the last release alone: {alone:.4g})"
-    invalid = sum((own.get("cells") or {}).get("invalid", 0) for own in found.attacks.values())
+    invalid = sum((each.get("cells") or {}).get("invalid", 0) for each in found.attacks.values())
     wrong = broken(found.limits)
     if invalid:
         wrong.insert(
@@ -179,7 +179,7 @@ def verdict(found: Audit) -> str:
         return "BROKEN: " + "; ".join(wrong)
     # What nobody can read excludes nobody, and proves nothing either.
     word = "held, as far as the labels can be read" if found.unread else "held"
-    judged = [own["says"] for own in found.limits if own["held"] and own["over"] == "release"]
+    judged = [each["says"] for each in found.limits if each["held"] and each["over"] == "release"]
     if bound is None:
         alone_only = f"{word}, each release by itself: {', and '.join(judged)}. " if judged else ""
         return f"{alone_only}No bound is promised for the releases together, and no --threshold given {beside}"

@@ -45,7 +45,7 @@ def command(out: str, quiet: bool) -> None:
         console.stage("making up a hospital")
         for month, raw in enumerate(hospital.year(stories.PATIENTS, months=stories.MONTHS, seed=1), start=1):
             raw.write_csv(folder / "raw" / f"{month:02}.csv")
-        told = _told(folder, console)
+        told = _outcomes(folder, console)
         console.stage("writing the page")
         from reveil.cli.demo_page import write_page
 
@@ -53,7 +53,7 @@ def command(out: str, quiet: bool) -> None:
     click.echo("\n".join([*_lines(told), "", *_where(folder)]))
 
 
-def _told(folder: Path, console: Console) -> dict[str, Outcome]:
+def _outcomes(folder: Path, console: Console) -> dict[str, Outcome]:
     """Tell all the stories, as many at a time as there are cores."""
     told: dict[str, Outcome] = {}
     # Processes are spawned: a fork after compiled threads have run does not end well.
@@ -104,9 +104,9 @@ def _lines(told: Mapping[str, Outcome]) -> list[str]:
     ]
 
 
-def _shown(own: Outcome) -> str:
+def _shown(outcome: Outcome) -> str:
     """Say that an attack broke a bound, where one did."""
-    return ", and the attack shows it" if not own.summary["held"] else ""
+    return ", and the attack shows it" if not outcome.summary["held"] else ""
 
 
 def _table(told: Mapping[str, Outcome]) -> list[str]:
@@ -135,10 +135,10 @@ def _where(folder: Path) -> list[str]:
     ]
 
 
-def _rows(own: Outcome) -> list[str]:
+def _rows(outcome: Outcome) -> list[str]:
     """Lay a few rows out in columns."""
-    cells: Sequence[Sequence[str]] = [own.header, *own.sample]
-    widths = [min(max(len(row[i]) for row in cells), 24) for i in range(len(own.header))]
+    cells: Sequence[Sequence[str]] = [outcome.header, *outcome.sample]
+    widths = [min(max(len(row[i]) for row in cells), 24) for i in range(len(outcome.header))]
     return [
         "  " + "  ".join(_fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
     ]

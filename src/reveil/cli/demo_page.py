@@ -120,7 +120,7 @@ class _Which(Chapter):
 
 
 @dataclass(frozen=True)
-class _Words(Chapter):
+class _Vocabulary(Chapter):
     """What the words of the page mean."""
 
     key: ClassVar[str] = "words"
@@ -139,7 +139,7 @@ def render(told: Mapping[str, Outcome]) -> str:
     page = _DemoPage(
         title="Reveil: a year of extracts, attacked",
         heading="A year of monthly extracts, and somebody who holds all of them",
-        chapters=(_happened(told), _with_reveil(told), _files(naive, safe), _which(told), _Words()),
+        chapters=(_happened(told), _with_reveil(told), _files(naive, safe), _which(told), _Vocabulary()),
         k=stories.K,
         l=stories.L,
         people=naive.people,

@@ -111,18 +111,18 @@ class Outcome:
 def tell(name: str, out: str) -> Outcome:
     """Publish a story's releases, attack them with all in hand, and measure the last one."""
     from reveil.adversary import audit
-    from reveil.adversary.over_time import course
+    from reveil.adversary.over_time import audit_over_time
     from reveil.analysis.measures import measure
     from reveil.cli.console import json_target, write_json
     from reveil.series.config import load_config
 
-    story, folder = next(own for own in STORIES if own.name == name), Path(out)
+    story, folder = next(told_story for told_story in STORIES if told_story.name == name), Path(out)
     config = load_config(folder / f"{name}.toml")
     with _same_everywhere(folder / f"{name}.vault"):
         releases = [_published(config, folder, name, *given) for given in story.releases]
     truth = [folder / "raw" / f"{month:02}.csv" for _, month, _ in story.releases]
     if story.naive and len(releases) > len(RECIPIENTS):
-        on = course(releases, config.schema, truth, story.known, steps=4)
+        on = audit_over_time(releases, config.schema, truth, story.known, steps=4)
         found, held = on.audit, [(step.releases, step.audit.summary["certain"]) for step in on.steps["diagnosis"]]
     else:
         found = audit(releases, config.schema, truth=truth, known=story.known)
@@ -136,10 +136,10 @@ def tell(name: str, out: str) -> Outcome:
         found.summary,
         last.manifest.promise.claim,
         list(last.manifest.promise.assumes),
-        rows=sum(own.rows for own in manifests),
-        counterfeits=sum(own.counterfeits.total for own in manifests),
+        rows=sum(manifest.rows for manifest in manifests),
+        counterfeits=sum(manifest.counterfeits.total for manifest in manifests),
         withheld=last.manifest.withheld,
-        dirty=sum(own.dirty for own in manifests),
+        dirty=sum(manifest.dirty for manifest in manifests),
         loss=measure(truth[-1], last, config.schema)["gcp"],
         header=text.columns,
         sample=[["" if cell is None else str(cell) for cell in row] for row in text.rows()],

@@ -8,26 +8,26 @@ if TYPE_CHECKING:
     from reveil.cli.demo_stories import Outcome, Story
 
 
-def figures(story: Story, own: Outcome) -> list[str]:
+def figures(story: Story, outcome: Outcome) -> list[str]:
     """Return files, diagnoses read off, highest belief, bound and the share of its range that a cell covers."""
-    bound = own.summary["bound"]
+    bound = outcome.summary["bound"]
     return [
         str(len(story.releases)),
-        f"{own.certain:,}",
-        f"{own.summary['highest']:.2f}",
+        f"{outcome.certain:,}",
+        f"{outcome.summary['highest']:.2f}",
         "none" if bound is None else f"{bound:.2f}",
-        f"{own.loss:.0%}",
+        f"{outcome.loss:.0%}",
     ]
 
 
-def price(own: Outcome) -> str:
+def price(outcome: Outcome) -> str:
     """Say in words what a guarantee cost beside coarser cells."""
     parts = [
         f"{many:,} {what}"
         for many, what in (
-            (own.counterfeits, "counterfeits"),
-            (own.dirty, "rows not asked for"),
-            (own.withheld, "people held back"),
+            (outcome.counterfeits, "counterfeits"),
+            (outcome.dirty, "rows not asked for"),
+            (outcome.withheld, "people held back"),
         )
         if many
     ]

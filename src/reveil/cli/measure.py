@@ -98,9 +98,9 @@ def _flat(key: str, value: object) -> Iterator[tuple[str, Any]]:
     if not isinstance(value, dict):
         yield key, value
         return
-    for name, own in value.items():
-        if not isinstance(own, dict):
-            yield f"{key} {name}", own
+    for name, inner in value.items():
+        if not isinstance(inner, dict):
+            yield f"{key} {name}", inner
 
 
 def _number(value: object) -> str:

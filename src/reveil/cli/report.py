@@ -37,8 +37,8 @@ def command(
         content = report(
             config_path, list(releases) or None, list(truth) or None, out, where=where, stage=console.stage
         )
-    for own in content["missing"]:
-        console.say(f"missing: release {own['release']} ({own['file'] or 'no file'}): {own['why']}")
+    for missing in content["missing"]:
+        console.say(f"missing: release {missing['release']} ({missing['file'] or 'no file'}): {missing['why']}")
     for note in content["notes"]:
         console.say(f"note: {note}")
     many = content["series"]["releases"]

@@ -27,21 +27,21 @@ def alone_on_stderr() -> Iterator[None]:
     if kept is None:
         yield
         return
-    own = None
+    copy = None
     if _is_stderr():
         usual.flush()
-        own = open(  # noqa: PTH123, SIM115  (a descriptor is no path)
+        copy = open(  # noqa: PTH123, SIM115  (a descriptor is no path)
             os.dup(kept), "w", buffering=1, encoding=usual.encoding, errors=usual.errors
         )
-        sys.stderr = own
+        sys.stderr = copy
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, _STDERR)
     os.close(nowhere)
     try:
         yield
     finally:
-        if own is not None:
-            own.close()
+        if copy is not None:
+            copy.close()
             sys.stderr = usual
         os.dup2(kept, _STDERR)
         os.close(kept)

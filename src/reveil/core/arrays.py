@@ -115,9 +115,9 @@ class Ragged(Generic[Item]):
 
 def offsets_of(lengths: npt.ArrayLike) -> IntArray:
     """Return where rows of these lengths start when they lie one behind the other, and at last where they end."""
-    own = np.asarray(lengths)
-    offsets = np.zeros(len(own) + 1, np.int64)
-    np.cumsum(own, out=offsets[1:])
+    sizes = np.asarray(lengths)
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
     return offsets
 
 

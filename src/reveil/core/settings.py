@@ -55,14 +55,14 @@ def build(cls: type[T], given: Mapping[str, object], section: Section) -> T:
 
     Values of types that are not simple (see :func:`_kinds`), and limits of those that are, are left to the class.
     """
-    known = {own.name: own for own in fields(cls) if own.init}  # type: ignore[arg-type]  # a dataclass, by contract
+    known = {setting.name: setting for setting in fields(cls) if setting.init}  # type: ignore[arg-type]  # a dataclass, by contract
     for key in given:
         if key not in known:
             why = section.refused.get(key, f"It knows: {', '.join(known)}.")
             raise section.error(f"{section.owner} has no setting {excerpt(key)}", why)
-    kinds = {key: _kinds(_annotation(cls, own)) for key, own in known.items()}
-    for key, own in known.items():
-        if key not in given and own.default is MISSING and own.default_factory is MISSING:
+    kinds = {key: _kinds(_annotation(cls, setting)) for key, setting in known.items()}
+    for key, setting in known.items():
+        if key not in given and setting.default is MISSING and setting.default_factory is MISSING:
             what = kinds[key]
             said = "" if what is None else f" ({_in_words(what)})"
             raise section.error(f"{section.owner} needs {key}", f"Add {key} = ...{said} under {section.place}.")
@@ -78,12 +78,12 @@ def kind_of(value: object) -> str:
     return next((words for kind, (words, _) in _PLAIN.items() if _fits(value, kind)), "a value of another kind")
 
 
-def _annotation(cls: type, own: Field[Any]) -> Any:
+def _annotation(cls: type, setting: Field[Any]) -> Any:
     """Return the type of a field; ``Any`` where its names are known to type checkers only."""
-    holder = next(base for base in cls.__mro__ if own.name in vars(base).get("__annotations__", {}))
-    one = SimpleNamespace(__annotations__={own.name: own.type})
+    holder = next(base for base in cls.__mro__ if setting.name in vars(base).get("__annotations__", {}))
+    one = SimpleNamespace(__annotations__={setting.name: setting.type})
     try:
-        return get_type_hints(one, vars(sys.modules[holder.__module__]))[own.name]
+        return get_type_hints(one, vars(sys.modules[holder.__module__]))[setting.name]
     except NameError:
         return Any
 

@@ -171,9 +171,9 @@ class _Search:
             chosen = lowest[[np.argmin(sums.ravel()[lowest])]]
         else:
             axis = np.argmin(excess, axis=1)
-            own = np.arange(len(axis)), axis
-            best = np.lexsort((self.starts, sums[own], excess[own]))[:most]
-            chosen = (best * axes + axis[best])[np.isfinite(excess[own][best])]
+            best_axis = np.arange(len(axis)), axis
+            best = np.lexsort((self.starts, sums[best_axis], excess[best_axis]))[:most]
+            chosen = (best * axes + axis[best])[np.isfinite(excess[best_axis][best])]
         which, axis = chosen // axes, chosen % axes
         middle = np.empty(len(which), np.int64)
         starts, ends = self.starts[which], self.ends[which]

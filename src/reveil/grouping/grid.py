@@ -56,16 +56,16 @@ class GridColumn:
     def cells(self, wanted: npt.NDArray[np.integer]) -> pl.Series:
         """Return some cells, typed as they are published; nothing else of the column is in the result."""
         null = np.asarray(wanted == self.null_cell)
-        name, own = self.attribute.name, np.where(null, 0, wanted)
+        name, cell = self.attribute.name, np.where(null, 0, wanted)
         missing = pl.Series(null, dtype=pl.Boolean)
         if self.form is Form.INTERVAL:
-            ends = {key: pl.select(pl.when(~missing).then(s.gather(own))).to_series() for key, s in self.made.items()}
+            ends = {key: pl.select(pl.when(~missing).then(s.gather(cell))).to_series() for key, s in self.made.items()}
             return pl.DataFrame({**ends, "null": missing}).to_struct(name)
         if self.form is Form.LABEL:
-            labels = pl.select(pl.when(~missing).then(self.made["labels"].gather(own))).to_series()
-            return label_cells(labels, missing, exact=self.made["exact"].gather(own)).alias(name)
+            labels = pl.select(pl.when(~missing).then(self.made["labels"].gather(cell))).to_series()
+            return label_cells(labels, missing, exact=self.made["exact"].gather(cell)).alias(name)
         domain = self.attribute.domain.to_list()
-        lists = [[None] if n else [domain[code] for code in self.made[c]] for n, c in zip(null, own, strict=True)]
+        lists = [[None] if n else [domain[code] for code in self.made[c]] for n, c in zip(null, cell, strict=True)]
         return pl.Series(name, lists, dtype=pl.List(pl.String))
 
 

@@ -35,7 +35,7 @@ from reveil.core.errors import ConfigError
 _AT_ONCE = 256
 _ROUNDING = 1e-12  # what sums of floats may lack
 _TINY = 1e-300  # less than this is not told apart from it
-_ALONE = (
+_ONE_RELEASE = (
     "The bound of differential privacy is for this release alone: each further one about the same people spends "
     "epsilon and delta anew, and they add up."
 )
@@ -130,4 +130,4 @@ class Sampling:
 
     def assumes(self) -> tuple[str, ...]:
         """Return what the claim rests on."""
-        return (_ALONE, _PUBLIC) if self.delta < self.beta else (_ALONE, _PUBLIC, _WEAK)
+        return (_ONE_RELEASE, _PUBLIC) if self.delta < self.beta else (_ONE_RELEASE, _PUBLIC, _WEAK)

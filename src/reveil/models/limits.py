@@ -59,14 +59,14 @@ def at_most(
     words = {"value": "nobody's value is", "ever": "of nobody it is, that they ever had a value,"}
     return tuple(
         Limit(
-            own,
+            belief,
             "series",
-            f"{words[own]} believed with more than {bound:.4g}",
+            f"{words[belief]} believed with more than {bound:.4g}",
             at_most=bound,
             harmless=harmless,
             permanent=permanent,
         )
-        for own in about
+        for belief in about
     )
 
 

@@ -63,9 +63,9 @@ class MUniqueness(ValueModel):
         return self.m
 
     def _levels(self, stats: GroupStats, name: str) -> FloatArray:
-        own = stats.histograms[name]
+        histogram = stats.histograms[name]
         # A record whose value is not told may have any: such a group is not known to be unique.
-        unique = (own.distinct == stats.sizes) & (own.totals == stats.sizes)
+        unique = (histogram.distinct == stats.sizes) & (histogram.totals == stats.sizes)
         return np.where(unique, stats.sizes, 0).astype(np.float64)
 
     def _holds(self, stats: GroupStats, name: str) -> BoolArray:

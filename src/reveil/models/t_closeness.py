@@ -190,8 +190,8 @@ def _ordered(histogram: Histogram, table: IntArray, dtype: np.dtype[Any]) -> tup
     carried = (running - before[groups]) * whole
 
     turn = np.searchsorted(below, carried // size, side="right").clip(lo, hi)
-    stretch = carried * (2 * turn - lo - hi) + size * (sums[lo] + sums[hi] - 2 * sums[turn])
-    numerator: WholeArray = histogram.reduce(np.add, stretch)
+    work = carried * (2 * turn - lo - hi) + size * (sums[lo] + sums[hi] - 2 * sums[turn])
+    numerator: WholeArray = histogram.reduce(np.add, work)
     numerator[filled] += totals[filled] * sums[lo[first]]  # the stretch before the first value, where a = 0
     return numerator, _positive(totals * whole * (len(occurring) - 1))
 
@@ -218,14 +218,14 @@ def _by_levels(
     starts_of_groups = histogram.values.starts[filled]
     numerator = totals * whole * len(levels)
     for nodes in levels if len(counts) else ():
-        own = nodes[histogram.codes]
-        starts = np.ones(len(own), np.bool_)  # of runs with the same node
-        starts[1:] = own[1:] != own[:-1]
+        node = nodes[histogram.codes]
+        starts = np.ones(len(node), np.bool_)  # of runs with the same node
+        starts[1:] = node[1:] != node[:-1]
         starts[starts_of_groups] = True
         at = np.flatnonzero(starts)
         of_table = np.zeros(int(nodes.max()) + 1, np.int64)
         np.add.at(of_table, nodes, table)
-        expected = totals[groups[at]] * of_table[own[at]]
+        expected = totals[groups[at]] * of_table[node[at]]
         excess = np.abs(np.add.reduceat(counts, at) * whole - expected) - expected
         first_runs = np.searchsorted(at, starts_of_groups)
         numerator[filled] += np.add.reduceat(excess, first_runs)

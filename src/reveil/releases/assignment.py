@@ -77,8 +77,8 @@ def assignable(given: RecordsAndRows) -> bool:
     pairs = pl.DataFrame({"place": place[good].astype(np.uint32), "box": box[good]})
     edges = pairs.join(types, on="place").join(slots, on=["box", "value"]).select("type", "slot", "records", "rows")
     seats = given.seats and Seats(given.seats.group[slots["box"].to_numpy()], given.seats.records)
-    own, told = types["records"].to_numpy(), slots["rows"].to_numpy()
-    return fillable(edges, own, told, seats=seats, empty=given.empty)
+    available, told = types["records"].to_numpy(), slots["rows"].to_numpy()
+    return fillable(edges, available, told, seats=seats, empty=given.empty)
 
 
 def fillable(

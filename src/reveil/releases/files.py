@@ -148,10 +148,10 @@ def holder(path: Path) -> JSONObject | None:
 
 def not_of_another(target: Path, manifest: JSONObject) -> None:
     """Refuse to write a release over another one, of this series or of any: it may be the only copy."""
-    own = _which(manifest)
+    this = _which(manifest)
     for path in (target, batch_path(target)):
         found = holder(path)
-        if found is None or _which(found) == own:
+        if found is None or _which(found) == this:
             continue
         named = f" of the series {found['series']!r}" if isinstance(found.get("series"), str) else ""
         raise FileError(

@@ -78,7 +78,7 @@ def _worlds(guarantee: Stated) -> tuple[Limit, ...]:
     return keeping_values(None if number is None else int(number))
 
 
-def _alone(guarantee: Stated) -> tuple[Limit, ...]:
+def _of_each_release(guarantee: Stated) -> tuple[Limit, ...]:
     return tuple(limit for model in models_of(guarantee) for limit in model.limits("release"))
 
 
@@ -87,7 +87,7 @@ def _cells(guarantee: Stated) -> tuple[Limit, ...]:
 
 
 _KINDS: dict[str, Callable[[Stated], tuple[Limit, ...]]] = {
-    "static": _alone,
+    "static": _of_each_release,
     "refinement": _cells,
     "m-invariance": _signatures,
     "tau-safety": _signatures,

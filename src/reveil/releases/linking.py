@@ -134,10 +134,10 @@ def _numbered(records: pl.DataFrame, published: pl.DataFrame, n: int) -> tuple[I
             column=missing[0],
             hint="It is sensitive in the config: use the config that the release was made with.",
         )
-    own, others = records.to_dict(), published.select(records.columns).to_dict()
+    ours, others = records.to_dict(), published.select(records.columns).to_dict()
     for name in records.columns:
-        if own[name].dtype != others[name].dtype or own[name].dtype.is_float():
-            own[name], others[name] = canonical_text(own[name]), canonical_text(others[name])
+        if ours[name].dtype != others[name].dtype or ours[name].dtype.is_float():
+            ours[name], others[name] = canonical_text(ours[name]), canonical_text(others[name])
     rows = pl.DataFrame(others)
     distinct = rows.unique(maintain_order=True).with_row_index("\0number")
     numbers = [
@@ -145,7 +145,7 @@ def _numbered(records: pl.DataFrame, published: pl.DataFrame, n: int) -> tuple[I
         .cast(pl.Int64)
         .fill_null(-1)
         .to_numpy()
-        for table in (pl.DataFrame(own), rows)
+        for table in (pl.DataFrame(ours), rows)
     ]
     return numbers[0], numbers[1]
 
@@ -154,22 +154,22 @@ def boxes_of(release: Release, known: tuple[Attribute, ...]) -> DistinctBoxes:
     """Find the classes that admit the same codes, and the hulls of what they admit."""
     admitted = [_admitted(release.cells[a.name], a) for a in known]
     n_classes = int(release.classes.max(initial=-1)) + 1
-    keys = [_alike(own)[release.cells[a.name].index[:n_classes]] for a, own in zip(known, admitted, strict=True)]
+    keys = [_alike(admits)[release.cells[a.name].index[:n_classes]] for a, admits in zip(known, admitted, strict=True)]
     nesting = nesting_of(release)
     of_class, first = classes_of(list(keys), n_classes)
     if nesting is not None:
         of_class = first = np.arange(n_classes, dtype=np.int32)
     lo, hi = (np.empty((len(first), len(known)), np.int32) for _ in range(2))
     exact = []
-    for i, (attribute, own) in enumerate(zip(known, admitted, strict=True)):
+    for i, (attribute, admits) in enumerate(zip(known, admitted, strict=True)):
         cells = release.cells[attribute.name].index[first]
-        null = own.null[cells]
-        empty = own.lo[cells] > own.hi[cells]
+        null = admits.null[cells]
+        empty = admits.lo[cells] > admits.hi[cells]
         # Up to the null code where null is admitted, over gaps of sets: the exact test follows.
-        lo[:, i] = np.where(null & empty, own.codes, own.lo[cells])
-        hi[:, i] = np.where(null, own.codes, own.hi[cells])
-        if null.any() or own.members is not None:
-            exact.append((i, own, cells))
+        lo[:, i] = np.where(null & empty, admits.codes, admits.lo[cells])
+        hi[:, i] = np.where(null, admits.codes, admits.hi[cells])
+        if null.any() or admits.members is not None:
+            exact.append((i, admits, cells))
     if nesting is None:
         return DistinctBoxes(of_class, lo, hi, tuple(exact))
     unknown = [name for name in release.cells if name not in {a.name for a in known}]

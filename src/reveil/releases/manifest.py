@@ -233,27 +233,29 @@ def _column(given: Mapping[str, JSON]) -> PublishedColumn:
 
 
 def _counterfeits(told: ManifestObject) -> Counterfeits:
-    own = ManifestObject(told.object("counterfeits"), "counterfeits")
-    places = ManifestObject(own.object("per_group") if "per_group" in own.given else {}, "counterfeits")
-    if own.given.keys() - {"total", "per_group"}:
+    counterfeits = ManifestObject(told.object("counterfeits"), "counterfeits")
+    places = ManifestObject(
+        counterfeits.object("per_group") if "per_group" in counterfeits.given else {}, "counterfeits"
+    )
+    if counterfeits.given.keys() - {"total", "per_group"}:
         raise UnusableError("counterfeits")
-    return Counterfeits(own.number("total"), {group: places.number(group) for group in places.given})
+    return Counterfeits(counterfeits.number("total"), {group: places.number(group) for group in places.given})
 
 
 def _selection(told: ManifestObject) -> tuple[str, ...] | None:
     if told.given.get("selection") is None:
         return None
-    own = ManifestObject(told.object("selection"), "selection")
-    own.check_keys(["columns"])
-    return own.texts("columns")
+    selection = ManifestObject(told.object("selection"), "selection")
+    selection.check_keys(["columns"])
+    return selection.texts("columns")
 
 
 def _digests(told: ManifestObject) -> dict[str, str] | None:
     if told.given.get("digests") is None:
         return None
-    own = told.object("digests")
-    found = {key: value for key, value in own.items() if isinstance(value, str)}
-    if len(found) != len(own):
+    digests = told.object("digests")
+    found = {key: value for key, value in digests.items() if isinstance(value, str)}
+    if len(found) != len(digests):
         raise UnusableError("digests")
     return found
 

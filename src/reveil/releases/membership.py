@@ -186,17 +186,17 @@ class _Network:
         edges = coo_array((np.ones(len(tail), np.int8), (tail, head)), shape=(size, size))
         count, label = connected_components(edges, directed=False)
         of_type, of_box, of_group = label[:types], label[at_box:at_group], label[at_group:]
-        boxes, many = (np.bincount(own, minlength=count) for own in (of_box, of_group))
+        boxes, many = (np.bincount(owner, minlength=count) for owner in (of_box, of_group))
         people = np.bincount(of_type, self.persons, count).astype(np.int64)
         space = np.bincount(of_group, self.room, count).astype(np.int64)
         # One box and one group: all who fit are in it, or there are too many of them, and nobody knows who is.
         plain = (boxes == 1) & (many == 1)
         left_out = (people > space)[of_type]
         self.most = int(np.minimum(people, space)[plain].sum())
-        own = plain[of_type[self.type_]] & (space[of_type[self.type_]] > 0)
+        simple = plain[of_type[self.type_]] & (space[of_type[self.type_]] > 0)
         group_of = np.full(count, -1, np.int64)
         group_of[of_group] = np.arange(groups)
-        found = [np.stack([self.type_[own], group_of[of_type[self.type_[own]]]])]
+        found = [np.stack([self.type_[simple], group_of[of_type[self.type_[simple]]]])]
         rest = ~plain[of_type[self.type_]]
         if rest.any():
             pairs, loose = self._flow(rest, ~plain[of_box[self.seat_box]])

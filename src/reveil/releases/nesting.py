@@ -18,7 +18,7 @@ from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.core.errors import VerificationError
 from reveil.releases.box_search import points_in_boxes
 from reveil.tables.expressions.lines import Intervals
-from reveil.tables.expressions.words import members_of
+from reveil.tables.expressions.word_sets import members_of
 from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ class IntervalCells:
     def __init__(self, cells: pl.Series) -> None:
         lo, hi, null = (cells.struct.field(name) for name in ("lo", "hi", "null"))
         line = Intervals(lo, hi, null.to_numpy()).counted()
-        self.null, self.alone = line.null, line.lo > line.hi
-        ends = np.unique(np.concatenate([line.lo[~self.alone], line.hi[~self.alone]]))
-        self._lo = np.where(self.alone, len(ends) + 1, np.searchsorted(ends, line.lo)).astype(np.int32)
-        self._hi = np.where(self.alone, -1, np.searchsorted(ends, line.hi)).astype(np.int32)
-        self.lo = np.where(self.alone, len(ends), self._lo).astype(np.int32)
+        self.null, self.only_null = line.null, line.lo > line.hi
+        ends = np.unique(np.concatenate([line.lo[~self.only_null], line.hi[~self.only_null]]))
+        self._lo = np.where(self.only_null, len(ends) + 1, np.searchsorted(ends, line.lo)).astype(np.int32)
+        self._hi = np.where(self.only_null, -1, np.searchsorted(ends, line.hi)).astype(np.int32)
+        self.lo = np.where(self.only_null, len(ends), self._lo).astype(np.int32)
         self.hi = np.where(self.null, len(ends), self._hi).astype(np.int32)
         self.sizes: Numbers = line.amount + self.null.astype(np.int64)
 
@@ -63,7 +63,7 @@ class IntervalCells:
         )
 
     def _inside(self, one: Indices, other: Indices) -> BoolArray:
-        values = self.alone[one] | ((self._lo[one] >= self._lo[other]) & (self._hi[one] <= self._hi[other]))
+        values = self.only_null[one] | ((self._lo[one] >= self._lo[other]) & (self._hi[one] <= self._hi[other]))
         inside: BoolArray = values & (~self.null[one] | self.null[other])
         return inside
 
@@ -117,8 +117,8 @@ class Nesting:
         """Return how many combinations of values of the given columns each class's box has; exact."""
         sizes = [self.cells[name].sizes[self.index[name]] for name in names]
         volumes: Numbers = np.ones(len(self.parent), wide_type(sizes))
-        for own in sizes:
-            volumes = volumes * own.astype(volumes.dtype)
+        for widths in sizes:
+            volumes = volumes * widths.astype(volumes.dtype)
         return volumes
 
 
@@ -149,18 +149,18 @@ def nesting_of(release: Release) -> Nesting | None:
 
 
 def _found(release: Release, levels: CodeArray) -> Nesting:
-    index = {name: own.index for name, own in release.cells.items()}
-    strange = [name for name, own in release.cells.items() if own.form not in (Form.INTERVAL, Form.SET)]
+    index = {name: column.index for name, column in release.cells.items()}
+    strange = [name for name, column in release.cells.items() if column.form not in (Form.INTERVAL, Form.SET)]
     if strange:
         raise VerificationError(f"column {strange[0]!r} has no cells that can be nested", column=strange[0], hint=HINT)
     cells: dict[str, IntervalCells | SetCells] = {
-        name: (IntervalCells if own.form is Form.INTERVAL else SetCells)(own.distinct)
-        for name, own in release.cells.items()
+        name: (IntervalCells if column.form is Form.INTERVAL else SetCells)(column.distinct)
+        for name, column in release.cells.items()
     }
     one, other = _meeting([cells[name].lo[index[name]] for name in cells], [cells[n].hi[index[n]] for n in cells])
     inside, around = np.ones(len(one), np.bool_), np.ones(len(one), np.bool_)
-    for name, own in cells.items():
-        meet, within, outside = own.compare(index[name][one], index[name][other])
+    for name, column in cells.items():
+        meet, within, outside = column.compare(index[name][one], index[name][other])
         one, other = one[meet], other[meet]
         inside, around = inside[meet] & within[meet], around[meet] & outside[meet]
     if not cells:

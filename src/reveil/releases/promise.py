@@ -35,8 +35,8 @@ class StatedModel:
     @classmethod
     def from_json(cls, given: JSON) -> StatedModel:
         """Read it; what is none raises ValueError."""
-        own = _object(given, {"name", "parameters"})
-        name, parameters = own["name"], own["parameters"]
+        stated = _object(given, {"name", "parameters"})
+        name, parameters = stated["name"], stated["parameters"]
         if not isinstance(name, str) or not isinstance(parameters, Mapping):
             raise ValueError("not a model")
         return cls(name, frozen_object(parameters))
@@ -71,14 +71,14 @@ class StatedLimit:
     @classmethod
     def from_json(cls, given: JSON) -> StatedLimit:
         """Read it; what is none raises ValueError."""
-        own = _object(given, {f.name for f in fields(cls)})
-        about, over, says, attack, most = (own[key] for key in ("about", "over", "says", "attack", "at_most"))
+        stated = _object(given, {f.name for f in fields(cls)})
+        about, over, says, attack, most = (stated[key] for key in ("about", "over", "says", "attack", "at_most"))
         if about not in ("link", "value", "ever") or over not in ("release", "series") or not isinstance(says, str):
             raise ValueError("not a limit")
         if not (attack is None or isinstance(attack, str)) or not is_share(most):
             raise ValueError("not a limit")
-        model = None if own["model"] is None else StatedModel.from_json(own["model"])
-        free = (texts(own["harmless"]), texts(own["permanent"]))
+        model = None if stated["model"] is None else StatedModel.from_json(stated["model"])
+        free = (texts(stated["harmless"]), texts(stated["permanent"]))
         return cls(str(about), str(over), says, most, model, attack, *free)
 
 
@@ -138,9 +138,9 @@ class Promise:
     @classmethod
     def from_json(cls, given: JSON, kind: str, claim: str) -> Promise:
         """Read the key ``promise`` of a manifest; what is none raises ValueError."""
-        own = _object(given, KEYS)
-        bound, about, against, signatures = (own[key] for key in ("bound", "about", "against", "signatures"))
-        grade, parameters, limits = own["grade"], own["parameters"], own["limits"]
+        stated = _object(given, KEYS)
+        bound, about, against, signatures = (stated[key] for key in ("bound", "about", "against", "signatures"))
+        grade, parameters, limits = stated["grade"], stated["parameters"], stated["limits"]
         if not is_share(bound) or not (grade is None or isinstance(grade, str)) or not isinstance(parameters, Mapping):
             raise ValueError("not a promise")
         if limits is not None and not isinstance(limits, list | tuple):
@@ -150,12 +150,12 @@ class Promise:
             claim,
             grade,
             frozen_object(parameters),
-            texts(own["assumes"]),
+            texts(stated["assumes"]),
             bound,
             _one_of(about, get_args(About)),  # type: ignore[arg-type]
             _one_of(against, get_args(Against)),  # type: ignore[arg-type]
             None if limits is None else tuple(map(StatedLimit.from_json, limits)),
-            texts(own["not_covered"]),
+            texts(stated["not_covered"]),
             _one_of(signatures, get_args(Signatures)),  # type: ignore[arg-type]
         )
 

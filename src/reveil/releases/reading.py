@@ -85,8 +85,8 @@ class ManifestObject:
             return ()
         if not isinstance(value, list | tuple):
             raise self.unusable(key)
-        own = ManifestObject({str(at): one for at, one in enumerate(value)}, key)
-        return tuple(own.number(at) for at in own.given)
+        numbered = ManifestObject({str(at): one for at, one in enumerate(value)}, key)
+        return tuple(numbered.number(at) for at in numbered.given)
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts."""

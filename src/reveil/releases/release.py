@@ -168,8 +168,8 @@ class Release(PublishedTable):
 
 def release_of(table: PublishedTable, manifest: Manifest) -> Release:
     """Return a table as a release: with the manifest that describes it."""
-    own = {column.name: getattr(table, column.name) for column in fields(PublishedTable)}
-    return Release(**own, manifest=manifest)
+    columns = {column.name: getattr(table, column.name) for column in fields(PublishedTable)}
+    return Release(**columns, manifest=manifest)
 
 
 def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: int) -> tuple[CodeArray, CodeArray]:
@@ -252,8 +252,8 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: Manifes
     values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
     distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
     columns = tuple(name for name in described if described[name].role not in (GROUP, LEVEL))
-    own = [name for name in described if name not in columns]
-    beside = {described[name].role: _whole_numbers(values.pop(name)) for name in own}
+    numbering = [name for name in described if name not in columns]
+    beside = {described[name].role: _whole_numbers(values.pop(name)) for name in numbering}
     depth = beside.get(LEVEL)
     if depth is not None and depth.min(initial=0) < 0:
         raise ValueError("levels are counted from 0 up")

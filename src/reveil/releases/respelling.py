@@ -35,8 +35,8 @@ def respelled(release: Release, snapshot: Snapshot) -> Release:
     schema, known = snapshot.schema, {}
     for name in schema.sensitive:
         if _folds(schema[name], snapshot.frame):
-            own = _texts(snapshot.frame[name])
-            known[name] = (*(schema[name].labels or ()), *schema[name].spellings, *own)
+            spellings = _texts(snapshot.frame[name])
+            known[name] = (*(schema[name].labels or ()), *schema[name].spellings, *spellings)
     return with_spellings(release, known, schema.null_values)
 
 

@@ -80,8 +80,8 @@ class PublishedTable:
         def column(name: str) -> pl.Series:
             if name not in self.cells:
                 return values(self.values[name])
-            own = self.cells[name]
-            return cells(own).gather(own.index[self.classes])
+            column_cells = self.cells[name]
+            return cells(column_cells).gather(column_cells.index[self.classes])
 
         columns = dict(zip(self.columns, each(column, self.columns, len(self.classes)), strict=True))
         if self.groups is not None:

@@ -73,6 +73,6 @@ def _target(page: Path, kept: Kept) -> Path:
 def _kept(about: Config | Series, *given: Sequence[object] | None) -> Kept:
     """Return what is read, and the vault."""
     read = [Path(one) for each in given for one in each or () if isinstance(one, str | os.PathLike)]
-    own = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
+    secret_paths = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
     hidden = about.schema.names(Role.PERSON, Role.IDENTIFIER)
-    return Kept((*about.files, own[1], *read), folders_of(own[0]), hidden)
+    return Kept((*about.files, secret_paths[1], *read), folders_of(secret_paths[0]), hidden)

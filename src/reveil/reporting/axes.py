@@ -76,8 +76,8 @@ class Axis:
         return [value for value in found if self.low * (1 - 1e-9) <= value <= self.high * (1 + 1e-9)]
 
 
-def _step(stretch: float, about: int) -> float:
+def _step(length: float, about: int) -> float:
     """Return 1, 2 or 5 times a power of ten, so that about so many fit."""
-    rough = stretch / about
+    rough = length / about
     power = 10.0 ** math.floor(math.log10(rough))
     return next((part * power for part in (1.0, 2.0, 5.0) if part * power >= rough * (1 - 1e-9)), 10.0 * power)

@@ -62,7 +62,7 @@ def lines(
             for one, value in zip(places, values, strict=True)
         ]
         plot.line(place, points)
-    told = [_told(name, x, values) for name, values in series.items()]
+    told = [_spoken_numbers(name, x, values) for name, values in series.items()]
     return plot.chart(title, [*told, *([] if bound is None else [f"The bound is {number(bound)}."])])
 
 
@@ -89,7 +89,7 @@ def bars(
             if value is not None:
                 left = plot.across.at(spot + 0.5) - width * len(series) / 2 + place * width
                 plot.bar(place, left, width, at_y(0.0), at_y(value))
-    return plot.chart(title, [_told(name, labels, own) for name, own in series.items()])
+    return plot.chart(title, [_spoken_numbers(name, labels, own) for name, own in series.items()])
 
 
 def timeline(
@@ -104,9 +104,9 @@ def timeline(
 ) -> Chart:
     """Draw what came to something (stacked upwards), what went (downwards) and what happened to the rest (a mark)."""
     every = {**up, **down, **beside}
-    tops = [sum(_or_zero(own[i]) for own in up.values()) for i in range(len(labels))]
-    deep = [-sum(_or_zero(own[i]) for own in down.values()) for i in range(len(labels))]
-    more = [value for own in beside.values() for value in own if value is not None]
+    tops = [sum(_or_zero(values[i]) for values in up.values()) for i in range(len(labels))]
+    deep = [-sum(_or_zero(values[i]) for values in down.values()) for i in range(len(labels))]
+    more = [value for values in beside.values() for value in values if value is not None]
     scale = Axis.of([*tops, *deep, *more], log=False, zero=True)
     plot = Plot(legend=list(every), across=Axis(0.0, max(len(labels), 1)))
     plot.grid(scale, [], x_label, y_label, magnitude=True)
@@ -116,15 +116,15 @@ def timeline(
     plot.rule(at_y(0.0))
     for sign, stack, first in ((1.0, up, 0), (-1.0, down, len(up))):
         base = [0.0] * len(labels)
-        for place, own in enumerate(stack.values(), start=first):
-            for spot, value in enumerate(own):
+        for place, values in enumerate(stack.values(), start=first):
+            for spot, value in enumerate(values):
                 top = base[spot] + sign * _or_zero(value)
                 plot.bar(place, plot.across.at(spot + 0.5) - width / 2, width, at_y(base[spot]), at_y(top))
                 base[spot] = top
-    for place, own in enumerate(beside.values(), start=len(up) + len(down)):
-        points = [None if v is None else (plot.across.at(i + 0.5), at_y(v)) for i, v in enumerate(own)]
+    for place, values in enumerate(beside.values(), start=len(up) + len(down)):
+        points = [None if v is None else (plot.across.at(i + 0.5), at_y(v)) for i, v in enumerate(values)]
         plot.line(place, points)
-    return plot.chart(title, [_told(name, labels, own) for name, own in every.items()])
+    return plot.chart(title, [_spoken_numbers(name, labels, values) for name, values in every.items()])
 
 
 def _given(value: Number, *, log: bool) -> float | None:
@@ -138,7 +138,7 @@ def _or_zero(value: Number) -> float:
     return 0.0 if value is None else float(value)
 
 
-def _told(name: str, places: Sequence[object], values: Sequence[float | None]) -> str:
+def _spoken_numbers(name: str, places: Sequence[object], values: Sequence[float | None]) -> str:
     """Say the numbers of a series: all where they are few, else its ends and what lies between."""
     known = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
     if not known:

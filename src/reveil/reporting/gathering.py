@@ -25,9 +25,9 @@ from reveil.models.any_group import AnyGroup
 from reveil.releases.groups import groups_of
 from reveil.releases.manifest import version
 from reveil.releases.respelling import respelled
+from reveil.reporting.docstring_sections import GRADES, sections
 from reveil.reporting.known_values import knowing
 from reveil.reporting.over_time import comparing, risk, trend
-from reveil.reporting.words import GRADES, sections
 from reveil.series.agreement import described
 from reveil.series.lines import line
 from reveil.series.published import silent
@@ -115,8 +115,8 @@ def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, JSON]:
 
 
 def _guarantee(about: Holdings) -> dict[str, JSON]:
-    own = [held.manifest.promise for held in about.releases if held.manifest is not None and not held.adopted]
-    last = own[-1] if own else None
+    promises = [held.manifest.promise for held in about.releases if held.manifest is not None and not held.adopted]
+    last = promises[-1] if promises else None
     grade = None if last is None else last.grade
     guarantee = about.guarantee
     traits, bound = guarantee.traits, guarantee.promise(about.schema, about.method).bound
@@ -189,7 +189,7 @@ def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
     try:
         release = respelled(held.release, held.snapshot)
         subject = Subject(held.snapshot, release, Workload(QUERIES))
-        own = aggregates(held.snapshot, release)
+        measured = aggregates(held.snapshot, release)
         found = {key: value for each in MEASURES for key, value in each().of(subject).items()}
     except ReveilError as misfit:
         if held.row is None:
@@ -205,7 +205,7 @@ def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
     loss = [{"release": held.number, "name": name, "t": value} for name, value in losses.items()]
     error = found["query_error"]
     return {
-        **own,
+        **measured,
         "em_mean": found["em_mean"],
         "privacy_loss": loss,
         "query_error": None if error is None else {key: error[key] for key in ("mean", "median", "skipped")},
@@ -243,12 +243,12 @@ def _flat(achieved: Mapping[str, JSON], prefix: str = "") -> list[dict[str, JSON
 
 def _curve(facts: Mapping[str, object]) -> dict[str, JSON] | None:
     """Return how k was chosen, where a method chose it: columns of equal length that its facts hold as ``auto``."""
-    own = facts.get("auto")
-    if not isinstance(own, Mapping) or not isinstance(own.get("k"), list):
+    chosen = facts.get("auto")
+    if not isinstance(chosen, Mapping) or not isinstance(chosen.get("k"), list):
         return None
-    size = len(own["k"])
-    named = {str(key): value for key, value in own.items() if isinstance(value, list) and len(value) == size}
-    return {"chosen": own.get("chosen"), "weight": own.get("weight"), "curve": named}
+    size = len(chosen["k"])
+    named = {str(key): value for key, value in chosen.items() if isinstance(value, list) and len(value) == size}
+    return {"chosen": chosen.get("chosen"), "weight": chosen.get("weight"), "curve": named}
 
 
 def _budget(about: Holdings) -> dict[str, JSON] | None:

@@ -123,11 +123,11 @@ def _given(source: Given) -> Held:
 
 def _numbered(held: list[Held]) -> list[Held]:
     """Number the releases: as their series does where that tells them apart, else by their places here."""
-    known = [own.row.release if own.row is not None else own.manifest and own.manifest.release for own in held]
+    known = [each.row.release if each.row is not None else each.manifest and each.manifest.release for each in held]
     numbers = [number for number in known if isinstance(number, int)]
     if len(set(numbers)) < len(held):
         numbers = list(range(1, len(held) + 1))
-    return [replace(own, number=number) for own, number in zip(held, numbers, strict=True)]
+    return [replace(each, number=number) for each, number in zip(held, numbers, strict=True)]
 
 
 def _with_rows(rows: list[tuple[ReleaseRow, Path | None]], given: list[Given]) -> list[Held]:
@@ -137,12 +137,12 @@ def _with_rows(rows: list[tuple[ReleaseRow, Path | None]], given: list[Given]) -
     found = []
     for row, path in rows:
         name = None if row.path is None else Path(row.path).name
-        own = [n for n in unused if _is(files[n], row)]
-        if len(own) > 1:
+        fitting = [n for n in unused if _is(files[n], row)]
+        if len(fitting) > 1:
             raise ConfigError(f"release {row.release} is given twice", hint="Name each release once.")
-        if own:
-            unused.remove(own[0])
-            found.append(replace(files[own[0]], row=row, name=name or files[own[0]].name))
+        if fitting:
+            unused.remove(fitting[0])
+            found.append(replace(files[fitting[0]], row=row, name=name or files[fitting[0]].name))
         elif path is not None:
             found.append(Held(row, path, name or path.name))
         else:
@@ -154,10 +154,10 @@ def _with_rows(rows: list[tuple[ReleaseRow, Path | None]], given: list[Given]) -
 def _is(held: Held, row: ReleaseRow) -> bool:
     """Return whether something given is this release."""
     if isinstance(held.source, Release):
-        own, known = held.source.manifest, manifest_of(row)
-        if own.series_id is None or known is None:
+        manifest, known = held.source.manifest, manifest_of(row)
+        if manifest.series_id is None or known is None:
             return False
-        return (own.series_id, own.release) == (known.series_id, known.release)
+        return (manifest.series_id, manifest.release) == (known.series_id, known.release)
     return is_release(held.source, row)
 
 
@@ -205,22 +205,22 @@ def _with_truth(
 
 
 def _with_snapshot(
-    own: Held, source: object, series: Series | None, schema: Schema, held: Sequence[Held], where: Sequence[str]
+    release: Held, source: object, series: Series | None, schema: Schema, held: Sequence[Held], where: Sequence[str]
 ) -> Held:
     """Read the snapshot of one release, and see whether it is that of another one."""
-    if series is None or own.row is None:
+    if series is None or release.row is None:
         snapshot = read_snapshot(source, schema)
-        return replace(own, truth=snapshot.frame, snapshot=snapshot)
-    job = series.job_of(source, own.row, where)
-    strange = job.digest != own.row.snapshot  # the expression may be written otherwise, or the table be cut already
+        return replace(release, truth=snapshot.frame, snapshot=snapshot)
+    job = series.job_of(source, release.row, where)
+    strange = job.digest != release.row.snapshot  # the expression may be written otherwise, or the table be cut already
     others = [other.number for other in held if other.row is not None and job.is_that_of(other.row)]
     if strange and others:
         raise ConfigError(
-            f"the snapshot given for release {own.number} is that of release {others[0]}",
+            f"the snapshot given for release {release.number} is that of release {others[0]}",
             hint="Give the snapshots in the order of the releases.",
         )
     whole = job.snapshot if job.whole is None else job.whole
-    return replace(own, truth=whole.frame, snapshot=job.snapshot, strange=strange)
+    return replace(release, truth=whole.frame, snapshot=job.snapshot, strange=strange)
 
 
 def _abandoned(held: Held) -> bool:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from reveil.adversary import audit
-from reveil.adversary.over_time import course
+from reveil.adversary.over_time import audit_over_time
 from reveil.adversary.sentences import broken
 from reveil.analysis.measures.churn import churn
 from reveil.analysis.measures.comparability import comparability
@@ -38,7 +38,7 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
     # Another tool's table is read with the types of the snapshots; one of Reveil's has been read.
     sources = [held.source if held.adopted else held.release for held in able]
     truth = [held.truth for held in able]
-    found = course(sources, about.schema, truth, guarantee=about.guarantee, stage=stage)
+    found = audit_over_time(sources, about.schema, truth, guarantee=about.guarantee, stage=stage)
     notes += found.audit.notes
     more = None
     if found.audit.known == "presence" and not about.guarantee.traits.remembers and len(able) > 1:
@@ -73,7 +73,7 @@ def _column(name: str, steps: list[AuditStep]) -> dict[str, JSON]:
     last = steps[-1].audit
     telling = [
         attack
-        for attack, own in last.attacks.items()
+        for attack, found in last.attacks.items()
         if any((step.audit.attacks[attack]["highest"] or 0) > 0 for step in steps)
     ]
     return {

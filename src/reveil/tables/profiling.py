@@ -208,7 +208,7 @@ def profile(path: str | Path) -> Profile:
     frame = table.frame
     if frame.height == 0:
         raise DataError("this table has no rows", file=path, hint="A proposal needs records to look at.")
-    columns = [_look(cells, from_text=table.text_only) for cells in frame.get_columns()]
+    columns = [_profile_of(cells, from_text=table.text_only) for cells in frame.get_columns()]
     _check_names(columns, table.place)
     person = _person(columns)
     columns = [_proposal(column, person) for column in columns]
@@ -217,7 +217,7 @@ def profile(path: str | Path) -> Profile:
     return Profile(path, frame.height, tuple(columns))
 
 
-def _look(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
+def _profile_of(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
     """Count what can be counted."""
     name, rows = cells.name, len(cells)
     if type_of(cells.dtype) is None:

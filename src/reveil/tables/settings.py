@@ -79,8 +79,8 @@ def schema_of(table: dict[str, Any], folder: Path) -> Schema:
     """Return what the columns are; paths of hierarchies are relative to a folder."""
     columns = [_column(name, given, folder) for name, given in section_of(table, "columns", required=True).items()]
     series = section_of(table, "series")
-    own = {key: series[key] for key in series if key == "null_values"}  # the others are read further up
-    return Schema.of(columns, build(SeriesSettings, own, Section("[series]", "[series]")).null_values)
+    settings = {key: series[key] for key in series if key == "null_values"}  # the others are read further up
+    return Schema.of(columns, build(SeriesSettings, settings, Section("[series]", "[series]")).null_values)
 
 
 def _column(name: str, given: object, folder: Path) -> Column:

@@ -238,15 +238,15 @@ def all_histories(
         times = [t for t, here in enumerate(attendance) if person in here]
         if not set(told) <= set(times[1:]):
             raise ValueError("a change is known of a person who is not in that table, or in none before it")
-        own: list[tuple[Value, ...]] = [()]
+        found: list[tuple[Value, ...]] = [()]
         for t in times:
-            own = [
+            found = [
                 (*before, value)
-                for before in own
+                for before in found
                 for value in values
                 if t not in told or (value != before[-1]) == told[t]
             ]
-        lives.append([dict(zip(times, life, strict=True)) for life in own])
+        lives.append([dict(zip(times, life, strict=True)) for life in found])
     prior = Fraction(1, max(prod(map(len, lives)), 1))
     for drawn in product(*lives):
         yield (

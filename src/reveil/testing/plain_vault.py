@@ -111,14 +111,14 @@ class PlainVault:
         """Erase a person; return whether there was anything to erase."""
         if person not in self.number:
             return False
-        placed = any(person in own for own in self.placed.values())
+        placed = any(person in placements for placements in self.placed.values())
         if tombstone and not (person in self.present or self.last.get(person) or person in self.short or placed):
             return False
         self.present.discard(person)
         self.last.pop(person, None)
         self.short.pop(person, None)
-        for own in self.placed.values():
-            own.pop(person, None)
+        for placements in self.placed.values():
+            placements.pop(person, None)
         if not tombstone:
             del self.number[person]
             self.marks = {key: value for key, value in self.marks.items() if key[0] != person}
@@ -145,8 +145,8 @@ class PlainVault:
             "short": sorted((self.number[p], cell) for p, cell in self.short.items()),
             "sizes": sorted(self.sizes.items()),
             "placed": {
-                release: [(everybody.index(p), *own[p]) for p in everybody if p in own]
-                for release, own in self.placed.items()
+                release: [(everybody.index(p), *placements[p]) for p in everybody if p in placements]
+                for release, placements in self.placed.items()
             },
             "note": len(self.releases) or None,
         }

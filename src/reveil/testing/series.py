@@ -88,9 +88,9 @@ def changed(
         for person, value in table.items():
             if published is not None and person not in published[t]:
                 continue
-            own = told.setdefault(person, {})
+            of_person = told.setdefault(person, {})
             if person in last:
-                own[t] = value != last[person]
+                of_person[t] = value != last[person]
             last[person] = value
     return told
 

@@ -26,7 +26,7 @@ Value: TypeAlias = Any  # anything hashable; None is a value like any other
 Changed: TypeAlias = "Mapping[Person, Mapping[int, bool]]"
 Allowed: TypeAlias = "Callable[[Person, list[frozenset[Value]]], bool]"
 Plausible: TypeAlias = "Callable[[Person, dict[int, Value]], bool]"
-Slot: TypeAlias = tuple[Person, int]  # a person in a release
+Appearance: TypeAlias = tuple[Person, int]  # a person in a release
 Place: TypeAlias = tuple[int, int]  # a group: its release, its number in the release
 
 STEPS = 1_000_000  # a few seconds
@@ -130,16 +130,16 @@ def enumerate_worlds(
     {t: value})`` may tell more about a person's values over time: that a value stays for good, that it is not back;
     with (record id, value) as the values of the rows, that a record keeps its id.
     """
-    slots: dict[Slot, tuple[int, ...]] = {}
+    appearances: dict[Appearance, tuple[int, ...]] = {}
     for t, groups in enumerate(releases):
         for g, group in enumerate(groups):
             for person in group.members:
-                if (person, t) in slots:
+                if (person, t) in appearances:
                     raise ValueError("a person is in two groups of one release")
-                slots[person, t] = (g,)
+                appearances[person, t] = (g,)
     rows = {(t, g): group.values for t, groups in enumerate(releases) for g, group in enumerate(groups)}
     room = {(t, g): len(group.members) for t, groups in enumerate(releases) for g, group in enumerate(groups)}
-    return _Puzzle(slots, rows, room, changed or {}, None, plausible).beliefs("values", steps)
+    return _Puzzle(appearances, rows, room, changed or {}, None, plausible).beliefs("values", steps)
 
 
 def enumerate_memberships(
@@ -167,19 +167,19 @@ def enumerate_memberships(
     """
     if not len(present) == len(releases_values) == len(counterfeits):
         raise ValueError("persons, values and counterfeits are not of the same releases")
-    slots: dict[Slot, tuple[int, ...]] = {}
+    appearances: dict[Appearance, tuple[int, ...]] = {}
     for t, (persons, groups, fakes) in enumerate(zip(present, releases_values, counterfeits, strict=True)):
         if len(set(persons)) != len(persons):
             raise ValueError("a person is twice in one release")
         if len(groups) != len(fakes) or sum(map(len, groups)) - sum(fakes) != len(persons):
             raise ValueError("the rows without the counterfeits are not as many as the persons")
         for person in persons:
-            slots[person, t] = tuple(g for g in range(len(groups)) if fits(t, person, g))
+            appearances[person, t] = tuple(g for g in range(len(groups)) if fits(t, person, g))
     rows = {(t, g): values for t, groups in enumerate(releases_values) for g, values in enumerate(groups)}
     room = {(t, g): len(values) - counterfeits[t][g] for (t, g), values in rows.items()}
     if min(room.values(), default=0) < 0:
         raise ValueError("a group has more counterfeits than rows")
-    return _Puzzle(slots, rows, room, changed or {}, allowed, plausible).beliefs(count, steps)
+    return _Puzzle(appearances, rows, room, changed or {}, allowed, plausible).beliefs(count, steps)
 
 
 def enumerate_members(
@@ -241,23 +241,29 @@ class _Stock:
 class _Puzzle:
     """What was published and is known, and the worlds that are consistent with it.
 
-    ``slots`` has the groups in which each person may be in each release, ``rows`` the values of each group and
+    ``appearances`` has the groups in which each person may be in each release, ``rows`` the values of each group and
     ``room`` how many of its rows are persons'.
     """
 
     def __init__(
         self,
-        slots: Mapping[Slot, tuple[int, ...]],
+        appearances: Mapping[Appearance, tuple[int, ...]],
         rows: Mapping[Place, tuple[Value, ...]],
         room: Mapping[Place, int],
         changed: Changed,
         allowed: Allowed | None,
         plausible: Plausible | None,
     ) -> None:
-        self.slots, self.room, self.changed, self.allowed, self.plausible = slots, room, changed, allowed, plausible
+        self.appearances, self.room, self.changed, self.allowed, self.plausible = (
+            appearances,
+            room,
+            changed,
+            allowed,
+            plausible,
+        )
         self.rows = {place: Counter(values) for place, values in rows.items()}
         self.attendance: dict[Person, list[int]] = {}
-        for person, t in slots:
+        for person, t in appearances:
             self.attendance.setdefault(person, []).append(t)
         for person, told in changed.items():
             if not set(told) <= set(self.attendance.get(person, [])[1:]):
@@ -268,44 +274,44 @@ class _Puzzle:
         budget = _Budget(steps)
         parts: dict[Person, list[_Part]] = {person: [] for person in self.attendance}
         totals = []
-        for slots, places in self.components():
-            total, found = self.solve(slots, places, count, budget)
+        for appearances, places in self.components():
+            total, found = self.solve(appearances, places, count, budget)
             totals.append(total)
             for person, part in found.items():
                 parts[person].append(part)
         return Beliefs(prod(totals), parts)
 
-    def components(self) -> list[tuple[list[Slot], list[Place]]]:
-        """Return slots and groups, those together that anything connects: a membership, or knowledge over time."""
-        parent: dict[Any, Any] = {node: node for node in (*self.slots, *(("group", *p) for p in self.rows))}
+    def components(self) -> list[tuple[list[Appearance], list[Place]]]:
+        """Return appearances and groups, those together that a membership or knowledge over time connects."""
+        parent: dict[Any, Any] = {node: node for node in (*self.appearances, *(("group", *p) for p in self.rows))}
 
         def root(node: Any) -> Any:
             while parent[node] != node:
                 node = parent[node]
             return node
 
-        for (person, t), groups in self.slots.items():
+        for (person, t), groups in self.appearances.items():
             for g in groups:
                 parent[root(("group", t, g))] = root((person, t))
         for person, times in self.attendance.items():
             for before, t in pairwise(times):
                 if self.allowed or self.plausible or t in self.changed.get(person, {}):
                     parent[root((person, t))] = root((person, before))
-        together: dict[Any, tuple[list[Slot], list[Place]]] = {}
-        for slot in self.slots:
-            together.setdefault(root(slot), ([], []))[0].append(slot)
+        together: dict[Any, tuple[list[Appearance], list[Place]]] = {}
+        for appearance in self.appearances:
+            together.setdefault(root(appearance), ([], []))[0].append(appearance)
         for place in self.rows:
             together.setdefault(root(("group", *place)), ([], []))[1].append(place)
         return list(together.values())
 
     def solve(
-        self, slots: list[Slot], places: list[Place], count: str, budget: _Budget
+        self, appearances: list[Appearance], places: list[Place], count: str, budget: _Budget
     ) -> tuple[int, dict[Person, _Part]]:
         """Count the worlds of one component, and for each person those with each sequence of values."""
         times: dict[Person, tuple[int, ...]] = {}
-        for person, t in slots:
+        for person, t in appearances:
             times[person] = (*times.get(person, ()), t)
-        filled = Counter(t for _, t in slots)
+        filled = Counter(t for _, t in appearances)
         for t, g in places:
             filled[t] -= self.room[t, g]
         if any(filled.values()):
@@ -319,7 +325,7 @@ class _Puzzle:
 
     def ordered(self, times: Mapping[Person, tuple[int, ...]]) -> list[Person]:
         """Order the persons so that each opens few groups that no earlier one has opened: less has to be kept."""
-        groups = {person: {(t, g) for t in own for g in self.slots[person, t]} for person, own in times.items()}
+        groups = {person: {(t, g) for t in own for g in self.appearances[person, t]} for person, own in times.items()}
         opened: set[Place] = set()
         order: list[Person] = []
         while groups:
@@ -338,7 +344,7 @@ class _Puzzle:
             ways = [
                 ((*groups, g), (*values, value))
                 for groups, values in ways
-                for g in self.slots[person, t]
+                for g in self.appearances[person, t]
                 for value in self.rows[t, g]
                 if differs is None or (value != values[-1]) == differs
             ]

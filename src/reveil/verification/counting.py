@@ -217,8 +217,8 @@ def _binned(published: pl.Series, raw: pl.Series, bins: int) -> tuple[Codes, Val
     """
     counted = raw.drop_nulls().alias("value").value_counts(name="n").sort("value")
     known, many = counted["value"], counted["n"].to_numpy().astype(np.int64)
-    own = (np.cumsum(many) - many) * bins // max(int(many.sum()), 1)
-    used, place = np.unique(own, return_inverse=True)
+    bin_ = (np.cumsum(many) - many) * bins // max(int(many.sum()), 1)
+    used, place = np.unique(bin_, return_inverse=True)
     if not len(known):
         return np.zeros(len(published), np.int32), ValueRelations(1, ordered=True)
     # A value that the snapshot does not have is in the bin of the next larger one.

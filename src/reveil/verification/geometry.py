@@ -41,15 +41,15 @@ class Halves:
         self.most: list[Codes] = []
         while True:
             offsets = self.offsets[-1]
-            own = points[self.order]
-            self.least.append(np.minimum.reduceat(own, offsets[:-1]))
-            self.most.append(np.maximum.reduceat(own, offsets[:-1]))
+            ordered = points[self.order]
+            self.least.append(np.minimum.reduceat(ordered, offsets[:-1]))
+            self.most.append(np.maximum.reduceat(ordered, offsets[:-1]))
             sizes = np.diff(offsets)
             if sizes.max() <= _LEAF or sizes.min() < 2:
                 return
             wide = (self.most[-1].astype(np.int64) - self.least[-1]).argmax(axis=1)
             node = np.repeat(np.arange(len(sizes)), sizes)
-            self.order = self.order[np.lexsort((own[np.arange(n), wide[node]], node))]
+            self.order = self.order[np.lexsort((ordered[np.arange(n), wide[node]], node))]
             middle = offsets[:-1] + sizes // 2
             self.offsets.append(np.append(np.stack([offsets[:-1], middle], axis=1).ravel(), n))
 
@@ -74,8 +74,8 @@ class Halves:
         starts = np.cumsum(many) - many
         place = np.arange(int(many.sum())) - np.repeat(starts - begin, many)
         point, box = self.order[place], np.repeat(box, many)
-        own = self.points[point]
-        good = ((own >= lo[box]) & (own <= hi[box])).all(axis=1)
+        coordinates = self.points[point]
+        good = ((coordinates >= lo[box]) & (coordinates <= hi[box])).all(axis=1)
         return point[good], box[good] + first
 
 
@@ -155,13 +155,13 @@ class _CellEnds:
         self.sets: csr_array | None = None
         if form is Form.INTERVAL:
             lo, hi, null = (cells.struct.field(name) for name in ("lo", "hi", "null"))
-            self.null, self.alone = null.to_numpy(), lo.is_null().to_numpy()
+            self.null, self.only_null = null.to_numpy(), lo.is_null().to_numpy()
             ends = pl.concat([lo, hi]).drop_nulls().unique().sort()
             behind = len(ends)
             begin = ends.search_sorted(lo.fill_null(strategy="zero"), side="left").to_numpy().astype(np.int32)
             end = ends.search_sorted(hi.fill_null(strategy="zero"), side="left").to_numpy().astype(np.int32)
-            self.begin, self.end = np.where(self.alone, behind + 1, begin), np.where(self.alone, -1, end)
-            self.lo = np.where(self.alone, behind, begin).astype(np.int32)
+            self.begin, self.end = np.where(self.only_null, behind + 1, begin), np.where(self.only_null, -1, end)
+            self.lo = np.where(self.only_null, behind, begin).astype(np.int32)
             self.hi = np.where(self.null, behind, end).astype(np.int32)
             return
         if form is not Form.SET:
@@ -189,5 +189,5 @@ class _CellEnds:
         return meet, self._within(one, other), self._within(other, one)
 
     def _within(self, one: AnyInts, other: AnyInts) -> Bools:
-        values = self.alone[one] | ((self.begin[one] >= self.begin[other]) & (self.end[one] <= self.end[other]))
+        values = self.only_null[one] | ((self.begin[one] >= self.begin[other]) & (self.end[one] <= self.end[other]))
         return np.asarray(values & (~self.null[one] | self.null[other]), np.bool_)

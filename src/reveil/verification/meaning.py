@@ -34,14 +34,14 @@ class Bound:
 
     def is_stated(self, told: StatedLimit) -> bool:
         """Return whether a limit of a manifest says the same."""
-        own = (self.about, self.over, self.attack, self.harmless, self.permanent)
-        if own != (told.about, told.over, told.attack, told.harmless, told.permanent):
+        meant = (self.about, self.over, self.attack, self.harmless, self.permanent)
+        if meant != (told.about, told.over, told.attack, told.harmless, told.permanent):
             return False
         return _same_number(self.at_most, told.at_most) and _same_demand(self.demand, told.model)
 
 
 @dataclass(frozen=True)
-class Meaning:
+class PromisedMeaning:
     """What is bounded, against whom, by which rule of signatures, and how far attacks may get."""
 
     about: About
@@ -83,13 +83,13 @@ def _same_number(one: float | None, other: float | None) -> bool:
     return math.isclose(one, other, rel_tol=_ROUNDING)
 
 
-def _same_demand(own: GroupJudge | None, told: StatedModel | None) -> bool:
-    if own is None or told is None:
-        return own is None and told is None
-    if told.name != own.name or not isinstance(judge_named(told.name), type):
+def _same_demand(demand: GroupJudge | None, told: StatedModel | None) -> bool:
+    if demand is None or told is None:
+        return demand is None and told is None
+    if told.name != demand.name or not isinstance(judge_named(told.name), type):
         return False
-    known = {field.name for field in fields(own)}
+    known = {field.name for field in fields(demand)}
     if told.parameters.keys() != known:
         return False
-    other = type(own)(**told.parameters)
-    return own.covers(other) and other.covers(own)
+    other = type(demand)(**told.parameters)
+    return demand.covers(other) and other.covers(demand)

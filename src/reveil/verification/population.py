@@ -104,8 +104,8 @@ def _check_published(shown: Shown, snapshot: Snapshot, listed: pl.DataFrame) -> 
     """Refuse people who are not on the list as they are in the table: they would seem to dilute their group."""
     person, quasi = str(snapshot.schema.person), list(shown.release.cells)
     who = shown.who[shown.real]
-    own = snapshot.frame.select(person, *quasi)[who[who < snapshot.frame.height]]
-    own = own.with_columns(canonical_text(own[person]).alias(person))
-    lost = own.join(listed.select(person, *quasi), on=[person, *quasi], how="anti", nulls_equal=True).height
+    published = snapshot.frame.select(person, *quasi)[who[who < snapshot.frame.height]]
+    published = published.with_columns(canonical_text(published[person]).alias(person))
+    lost = published.join(listed.select(person, *quasi), on=[person, *quasi], how="anti", nulls_equal=True).height
     if lost:
         raise VerificationError(f"{lost:,} persons are published who are not on the registration list as they are here")

@@ -47,7 +47,7 @@ class Promised:
         if not isinstance(kind, str):
             raise VerificationError("the manifest does not say which guarantee it promises")
         judge = guarantee_judge(kind)
-        known = _ABOUT | judge.own
+        known = _ABOUT | judge.own_settings
         for part in (guarantee, *guarantee.get("all", ())):
             unknown = part.keys() - known - {key for own in group_judges() for key in own.keys(part)}
             if unknown:

@@ -65,12 +65,16 @@ def check_rows(
                 hint="A record is published with the innermost box that holds it.",
             )
     for name in release.values.columns:
-        own = release.values[name] if real is None else release.values[name].gather(real)
+        published = release.values[name] if real is None else release.values[name].gather(real)
         raw = snapshot.frame[name].gather(records)
-        if own.equals(raw, null_equal=True):
+        if published.equals(raw, null_equal=True):
             continue
         free = excused if excused is not None and name in snapshot.schema.sensitive else None
-        if free is None or own.dtype != raw.dtype or not (own.eq_missing(raw).to_numpy() | _of(free, real)).all():
+        if (
+            free is None
+            or published.dtype != raw.dtype
+            or not (published.eq_missing(raw).to_numpy() | _of(free, real)).all()
+        ):
             raise VerificationError(f"column {name!r} was altered", column=name)
     if release.batch is not None:
         _check_batch(release.batch, snapshot, groups, records, real)
@@ -94,9 +98,9 @@ def _check_batch(
     names = batch.columns[1:-1]
     told = pl.DataFrame({GROUP: pl.Series(groups.numbers[place]).cast(batch[GROUP].dtype)})
     told = told.with_columns(snapshot.frame[name].gather(records) for name in names)
-    own = told.group_by(told.columns).agg(pl.len().cast(pl.Int64).alias("own"))
+    counted = told.group_by(told.columns).agg(pl.len().cast(pl.Int64).alias("own"))
     try:
-        both = batch.join(own, on=[GROUP, *names], how="full", nulls_equal=True, coalesce=True)
+        both = batch.join(counted, on=[GROUP, *names], how="full", nulls_equal=True, coalesce=True)
     except pl.exceptions.PolarsError:
         raise VerificationError("the sensitive table has columns of another type than the snapshot") from None
     rest = both.select(GROUP, (pl.col(COUNT).fill_null(0) - pl.col("own").fill_null(0)).alias("rest"))

@@ -111,5 +111,5 @@ def _intervals_on_grid(cells: pl.Series, dtype: pl.DataType, cuts: Sequence[obje
         before = (behind.to_physical() - 1).cast(pl.Date).to_list()
         behind = pl.Series([*before[:-1], ends[-1]], dtype=pl.Date)
     grid = pl.DataFrame({"lo": ends.head(-1), "hi": behind})
-    own = pl.DataFrame({"lo": lo, "hi": hi, "null": null}).filter(pl.col("lo").is_not_null())
-    return not own["null"].any() and own.join(grid, on=["lo", "hi"], how="anti").is_empty()
+    intervals = pl.DataFrame({"lo": lo, "hi": hi, "null": null}).filter(pl.col("lo").is_not_null())
+    return not intervals["null"].any() and intervals.join(grid, on=["lo", "hi"], how="anti").is_empty()

@@ -58,13 +58,13 @@ def check_assignment(
     ``loose`` rows need not have the values of a record; then it is exact for the others. ``deepest``: where boxes are
     nested, the level of the innermost box that holds each record.
     """
-    own, told = _values(snapshot, release)
+    raw, told = _values(snapshot, release)
     empty = release.manifest.dirty + loose
     if release.groups is None:
-        slots = _slots({"box": release.classes, "value": told})
+        slots = _rows_alike({"box": release.classes, "value": told})
     else:
-        slots = _slots({"box": release.classes, "group": groups.of_row, "value": told})
-    fits, kinds = _candidates(release, lines, own, slots, deepest)
+        slots = _rows_alike({"box": release.classes, "group": groups.of_row, "value": told})
+    fits, kinds = _candidates(release, lines, raw, slots, deepest)
     seats = None
     if groups.fakes.any():
         seats = Seats(slots["group"].to_numpy().astype(np.int64), groups.real)
@@ -85,14 +85,14 @@ def check_two_tables(
     likewise the second: exact for each of the two. That one and the same assignment fills both, only placements say.
     """
     names = batch.columns[1:-1]
-    own, told = _numbered(snapshot.frame.select(names), batch.drop(GROUP, COUNT))
+    raw, told = _numbered(snapshot.frame.select(names), batch.drop(GROUP, COUNT))
     plain, row_plain = _values(snapshot, release)
     places = _places(release, lines)
-    records = pl.DataFrame({"point": places.of_record, "plain": plain, "value": own})
+    records = pl.DataFrame({"point": places.of_record, "plain": plain, "value": raw})
     kinds = records.group_by("point", "plain", "value").len("records").with_row_index("kind")
     place = np.searchsorted(groups.numbers, batch[GROUP].to_numpy())
     second = pl.DataFrame({"group": place, "value": told, "rows": batch[COUNT]}).with_row_index("slot")
-    first = _slots({"box": release.classes, "plain": row_plain, "group": groups.of_row}).rename({"slot": "seat"})
+    first = _rows_alike({"box": release.classes, "plain": row_plain, "group": groups.of_row}).rename({"slot": "seat"})
     second = second.cast({"group": pl.Int64, "value": pl.Int64})
     fits = places.fits.join(kinds, on="point").join(first, on=["box", "plain"]).join(second, on=["group", "value"])
     many = kinds["records"].to_numpy().astype(np.int64)
@@ -182,7 +182,7 @@ def _places(release: Release, lines: Sequence[QuasiColumn]) -> _Places:
     return _Places(number, pl.DataFrame({"point": point[good], "box": box[good]}))
 
 
-def _slots(columns: dict[str, Codes | Ints]) -> pl.DataFrame:
+def _rows_alike(columns: dict[str, Codes | Ints]) -> pl.DataFrame:
     """Count the rows that are alike."""
     frame = pl.DataFrame({name: own.astype(np.int64) for name, own in columns.items()})
     return frame.group_by(frame.columns).len("rows").sort(frame.columns).with_row_index("slot")

@@ -99,8 +99,8 @@ def check_boxes(release: Release, groups: PublishedGroups) -> None:
         return
     if release.groups is None:
         return
-    for name, own in release.cells.items():
-        cell = own.index[release.classes]
+    for name, cells in release.cells.items():
+        cell = cells.index[release.classes]
         one = np.zeros(len(groups.numbers), cell.dtype)
         one[groups.of_row] = cell
         apart = np.flatnonzero(one[groups.of_row] != cell)

@@ -45,11 +45,11 @@ def check_order(placement: AnyInts) -> None:
 
 def check_sets(release: Release, schema: Schema) -> None:
     """Refuse sets whose members are in no order of their own: it would be that of the table."""
-    for name, own in release.cells.items():
-        if own.form is not Form.SET or not len(own.distinct):
+    for name, cells in release.cells.items():
+        if cells.form is not Form.SET or not len(cells.distinct):
             continue
         order = schema[name].order
-        members = pl.DataFrame({"cell": np.arange(len(own.distinct)), "value": own.distinct}).explode("value")
+        members = pl.DataFrame({"cell": np.arange(len(cells.distinct)), "value": cells.distinct}).explode("value")
         members = members.drop_nulls("value")
         if order is not None:
             rank = {value: place for place, value in enumerate(order)}
@@ -57,7 +57,7 @@ def check_sets(release: Release, schema: Schema) -> None:
         ascending = members.select(
             (pl.col("value") > pl.col("value").shift(1).over("cell")).fill_null(True).all()
         ).item()
-        last = own.distinct.list.last().is_null() | ~own.distinct.list.contains(None, nulls_equal=True)
+        last = cells.distinct.list.last().is_null() | ~cells.distinct.list.contains(None, nulls_equal=True)
         if not (ascending and last.fill_null(True).all()):
             raise VerificationError(f"column {name!r} has sets whose members are not in order", column=name)
     batch = release.batch

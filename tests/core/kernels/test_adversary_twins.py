@@ -40,7 +40,7 @@ def left(offsets, groups, alive):
 
 @st.composite
 def lives(draw):
-    """Slots of three persons, release by release, with masks, candidates and what is known."""
+    """Appearances of three persons, release by release, with masks, candidates and what is known."""
     groups = draw(st.lists(value_sets, min_size=1, max_size=5))
     person = [p for _ in range(draw(st.integers(1, 3))) for p in range(3) if draw(st.booleans())] or [0]
     before, last = [], {}
@@ -85,8 +85,8 @@ def test_agree(case, everywhere):
     offsets, flat = listed(candidates)
     alive = np.ones(len(flat), bool)
     persons = [[i for i, p in enumerate(person) if p == who] for who in range(3)]
-    own = np.append(0, np.cumsum([len(slots) for slots in persons])).astype(np.int64)
-    order = np.array([i for slots in persons for i in slots], np.int64)
+    own = np.append(0, np.cumsum([len(appearances) for appearances in persons])).astype(np.int64)
+    order = np.array([i for appearances in persons for i in appearances], np.int64)
     n = len(person)
     dirty, broken = np.zeros(n, bool), np.zeros(n, bool)
     chains.agree(
@@ -115,11 +115,11 @@ def test_settle(groups, persons):
     many, least, group = (np.zeros(len(persons), np.int64) for _ in range(3))
     settled = np.zeros(len(persons), bool)
     signature = np.array([groups.index(own) for own in groups], np.int32)
-    chains.settle(
+    chains.signatures_left(
         chains.ReleaseCandidates(offsets, flat, 0, np.arange(len(persons), dtype=np.int32), 1),
         np.array(told, np.int32),
         chains.GroupSets(bits(groups), np.array([len(own) for own in groups]), signature),
-        chains.Settled(many, least, group, settled),
+        chains.SignaturesLeft(many, least, group, settled),
     )
     # What is told about this release itself does not count.
     known = [[h for t, h in enumerate(own) if t != 1 and h >= 0] for own in told]
@@ -129,7 +129,7 @@ def test_settle(groups, persons):
 
 @st.composite
 def components(draw):
-    """A component of up to five slots of up to three persons, in the order of lives."""
+    """A component of up to five appearances of up to three persons, in the order of lives."""
     rows = {g: draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=3)) for g in range(3)}
     room = {g: draw(st.integers(1, len(own))) for g, own in rows.items()}
     before, changed, kept, options = [], [], [], []

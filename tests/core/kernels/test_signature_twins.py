@@ -84,7 +84,7 @@ def test_fitting_movers(seed):
         [(value, rank, sets[s]) for value, rank, s in holes],
         values,
         ranks,
-        nearest_free.LOOK,
+        nearest_free.HOLES_TRIED,
     )
     assert found.tolist() == expected
 
@@ -99,14 +99,14 @@ def test_splitting_a_bucket(seed):
     order = rng.permutation(size).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     lists = [order[a:b].tolist() for a, b in pairwise(starts)]
-    groups, slots = int(lengths.max()), len(lengths)
-    cells = np.full(groups * slots, -1, np.int32)
-    whole = np.array([0, slots], np.int64), np.array([groups], np.int64)
+    groups, values = int(lengths.max()), len(lengths)
+    cells = np.full(groups * values, -1, np.int32)
+    whole = np.array([0, values], np.int64), np.array([groups], np.int64)
     split.split(order, starts, *whole, points, cells, np.zeros(1, np.int64))
-    assert cells.reshape(groups, slots).tolist() == plain_split.split(lists, points)
-    before = cells.reshape(groups, slots).tolist()
+    assert cells.reshape(groups, values).tolist() == plain_split.split(lists, points)
+    before = cells.reshape(groups, values).tolist()
     split.swap(cells, np.zeros(1, np.int64), *whole, points)
-    assert cells.reshape(groups, slots).tolist() == plain_split.swap(before, points)
+    assert cells.reshape(groups, values).tolist() == plain_split.swap(before, points)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -13,9 +13,9 @@ def _buckets(seed: int) -> list[tuple[list[str], list[int], int]]:
     rng = np.random.default_rng(seed)
     made = []
     for _ in range(3):
-        size, slots = int(rng.integers(1, 25)), int(rng.integers(2, 5))
+        size, values = int(rng.integers(1, 25)), int(rng.integers(2, 5))
         keys = sorted(format(int(k), f"0{BITS}b") for k in rng.integers(0, 2 ** int(rng.integers(1, BITS + 1)), size))
-        made.append((keys, rng.integers(0, slots, size).tolist(), slots))
+        made.append((keys, rng.integers(0, values, size).tolist(), values))
     return made
 
 
@@ -26,16 +26,16 @@ def test_nesting(seed):
     shared = np.empty(len(keys), np.int64)
     tries.shared_bits(keys, shared)
     starts = np.cumsum([0, *(len(own) for own, _, _ in buckets)])
-    slots = np.array([many for _, _, many in buckets], np.int64)
-    slot = np.array([s for _, own, _ in buckets for s in own], np.int64)
+    values = np.array([many for _, _, many in buckets], np.int64)
+    value = np.array([s for _, own, _ in buckets for s in own], np.int64)
     sizes = np.array([np.bincount(own).max() for _, own, _ in buckets])
-    offsets = np.concatenate([[0], np.cumsum(sizes * slots)]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes * values)]).astype(np.int64)
     cells = np.full(offsets[-1], -9, np.int32)
-    tries.nest(np.arange(len(keys), dtype=np.int32), slot, shared, starts, slots, cells, offsets[:-1])
-    for b, (own, slot_of, many) in enumerate(buckets):
+    tries.nest(np.arange(len(keys), dtype=np.int32), value, shared, starts, values, cells, offsets[:-1])
+    for b, (own, value_of, many) in enumerate(buckets):
         groups = cells[offsets[b] : offsets[b + 1]].reshape(-1, many)
         found = [tuple(None if r < 0 else int(r - starts[b]) for r in row) for row in groups]
-        assert sorted(found, key=str) == sorted(plain_tries.nest(own, slot_of, many), key=str)
+        assert sorted(found, key=str) == sorted(plain_tries.nest(own, value_of, many), key=str)
 
 
 def test_shared_bits_over_several_words():

@@ -8,7 +8,7 @@ import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import pair_of, pairs_of, places_of, runs_of
-from reveil.adversary.remainders import of_rest
+from reveil.adversary.remainders import beliefs_in_remainder
 
 if TYPE_CHECKING:
     from reveil.adversary.cells import Pair
@@ -35,7 +35,7 @@ class Absence(Attack):
             pair = pair_of(evidence, runs, number, other)
             lost = _lost(pair, max(len(evidence.values), 1))
             groups += int(lost.sum())
-            parts.append(of_rest(evidence, pair, lost))
+            parts.append(beliefs_in_remainder(evidence, pair, lost))
         return joined(parts, {"groups_with_an_absent_value": groups})
 
 
@@ -50,4 +50,4 @@ def _lost(pair: Pair, domain: int) -> BoolArray:
     stayed, lost = np.zeros(view.n_groups, np.bool_), np.zeros(view.n_groups, np.bool_)
     stayed[pair.group] = True
     lost[owners[~kept]] = True
-    return stayed & lost & (pair.rest > 0)
+    return stayed & lost & (pair.remainder > 0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import Pair, count_of, pair_of, pairs_of, runs_of
-from reveil.adversary.remainders import of_rest
+from reveil.adversary.remainders import beliefs_in_remainder
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
@@ -45,7 +45,7 @@ class Correspondence(Attack):
                 summary["fewest_rows_left"] = fewest if before is None else min(before, fewest)
             told = np.zeros(pair.view.n_groups, np.bool_)
             told[pair.group] = True
-            parts.append(of_rest(evidence, pair, told & (pair.rest > 0)))
+            parts.append(beliefs_in_remainder(evidence, pair, told & (pair.remainder > 0)))
         return joined(parts, summary)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
 from reveil.adversary.cells import Pair, pair_of, pairs_of, runs_of
-from reveil.adversary.remainders import of_rest
+from reveil.adversary.remainders import beliefs_in_remainder
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
@@ -37,7 +37,7 @@ class Difference(Attack):
             contained += int(inside.sum())
             taken = np.zeros(pair.view.n_groups, np.bool_)
             taken[pair.group[inside]] = True
-            parts.append(of_rest(evidence, pair, taken))
+            parts.append(beliefs_in_remainder(evidence, pair, taken))
         return joined(parts, {"contained_groups": contained})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
-from reveil.adversary.beliefs import believed, shares_of
+from reveil.adversary.beliefs import believed, group_beliefs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ class Homogeneity(Attack):
         """Return one finding for each person and release."""
         parts, per_release = [], []
         for view in evidence.views:
-            shares = shares_of(view)
+            shares = group_beliefs(view)
             found = believed(evidence, view, shares.each, shares.best, shares.value)
             parts.append(found)
             per_release.append(float(found.proven.max(initial=0.0)))

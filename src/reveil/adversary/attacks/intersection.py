@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     WordArray = npt.NDArray[np.uint64]
 
 WORD = 64
-WORDS = 64  # of 64 values each; with more values only persons whose groups are known are intersected
+MOST_WORDS = 64  # of 64 values each; with more values only persons whose groups are known are intersected
 AT_ONCE = 1 << 22
 
 
@@ -61,19 +61,19 @@ def _cells(evidence: Evidence, runs: Runs) -> Findings:
 def _sets(evidence: Evidence, runs: Runs) -> Findings:
     """Find the runs for which one value is left, whichever of their candidate groups they were in."""
     words = -(-len(evidence.values) // WORD)
-    if words > WORDS:
+    if words > MOST_WORDS:
         return Findings.nothing()
     left = np.full((words, len(runs.person)), ~np.uint64(0))
     mask = np.zeros(len(runs.person), np.int64)
-    for view, own in zip(evidence.views, runs.of_view, strict=True):
+    for view, run_of_person in zip(evidence.views, runs.of_view, strict=True):
         # Whoever was perhaps not published may have any value.
         told = np.flatnonzero((view.candidates.lengths > 0) & (view.all_published | (view.sure >= 0)))
         changes = np.zeros(len(told), np.bool_)
         for word in range(words):
             possible = _possible(view, told, word)
-            changes |= (left[word][own[told]] & ~possible) != 0
-            left[word][own[told]] &= possible
-        mask[own[told[changes]]] |= mask_of(evidence, view.number)
+            changes |= (left[word][run_of_person[told]] & ~possible) != 0
+            left[word][run_of_person[told]] &= possible
+        mask[run_of_person[told[changes]]] |= mask_of(evidence, view.number)
     many = np.zeros(len(runs.person), np.int64)
     value = np.zeros(len(runs.person), np.int32)
     for word in range(words):
@@ -83,8 +83,8 @@ def _sets(evidence: Evidence, runs: Runs) -> Findings:
         value[one] = word * WORD + np.log2(left[word][one].astype(np.float64)).astype(np.int32)
     certain = (many == 1) & (mask > 0)
     parts = []
-    for view, own in zip(evidence.views, runs.of_view, strict=True):
-        found = own[certain[own]]
+    for view, run_of_person in zip(evidence.views, runs.of_view, strict=True):
+        found = run_of_person[certain[run_of_person]]
         ones = np.ones(len(found))
         at = np.full(len(found), view.number, np.int32)
         parts.append(Findings(runs.person[found], ones, value[found], ones.astype(np.bool_), mask[found], at=at))
@@ -104,7 +104,7 @@ def _possible(view: View, persons: IntArray, word: int) -> WordArray:
     while start < len(persons):
         before = ends[start - 1] if start else 0
         end = max(int(np.searchsorted(ends, before + AT_ONCE, side="right")), start + 1)
-        own = view.candidates.take(persons[start:end])
-        out[start:end] = own.reduce(np.bitwise_or, bits[own.items])
+        taken = view.candidates.take(persons[start:end])
+        out[start:end] = taken.reduce(np.bitwise_or, bits[taken.items])
         start = end
     return out

@@ -137,7 +137,7 @@ def _histories(
     """Yield every history that agrees with what is known, and its values by place of the person and release."""
     names = evidence.persons.to_list()
     attendance = [(t, int(p)) for t, view in enumerate(evidence.views) for p in view.present]
-    told = [int(changed) for own in evidence.changed for changed in own]
+    told = [int(changed) for of_release in evidence.changed for changed in of_release]
     before: list[int | None] = []
     last: dict[int, int] = {}
     for i, (_, person) in enumerate(attendance):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
 
 AT_ONCE = 20_000  # persons
-MOST = 64  # groups of one person whose rows are compared
+MOST_GROUPS = 64  # groups of one person whose rows are compared
 
 
 class Plain(Attack):
@@ -31,7 +31,7 @@ class Plain(Attack):
 
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return one finding for each person and release that plain columns say something about."""
-        columns = _lasting(evidence)
+        columns = _unchanged_columns(evidence)
         usable = [view for view in evidence.views if view.row_codes is not None][-BITS:]
         if not columns:
             return Findings.not_made("no plain column is in all the releases and stays the same for everybody")
@@ -42,7 +42,7 @@ class Plain(Attack):
         return joined(parts, {"columns": columns})
 
 
-def _lasting(evidence: Evidence) -> list[str]:
+def _unchanged_columns(evidence: Evidence) -> list[str]:
     """Return the plain columns that all releases have and in which nobody is known to have changed."""
     if evidence.schema is None:
         return []
@@ -69,7 +69,7 @@ def _portion(evidence: Evidence, views: list[View], marks: list[CodeArray], star
         mine = (view.present >= start) & (view.present < start + AT_ONCE)
         sizes = view.candidates.lengths
         # Whoever may be anywhere, or nowhere, is not narrowed by this release.
-        told = np.flatnonzero(mine & (sizes > 0) & (sizes <= MOST) & (view.all_published | (view.sure >= 0)))
+        told = np.flatnonzero(mine & (sizes > 0) & (sizes <= MOST_GROUPS) & (view.all_published | (view.sure >= 0)))
         who, place = view.candidates.places(told)
         seats = pl.DataFrame({"person": view.present[told][who], "group": view.candidates.items[place]})
         counted = seats.join(rows, on="group").group_by("person", "mark", "value").len("rows")

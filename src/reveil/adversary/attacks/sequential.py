@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from reveil.adversary.appearances import slots_of
+from reveil.adversary.appearances import appearances_of
 from reveil.adversary.attacks.base import Attack, Findings
 from reveil.adversary.attacks.tau import findings
 from reveil.adversary.chains import narrowed
@@ -44,20 +44,20 @@ class Sequential(Attack):
             return Findings.not_made("values are known to have changed between the releases")
         if evidence.known == "nothing":
             return Findings.not_made("who is in the table is not known")
-        slots = slots_of(evidence, one_table=True)
-        possible = narrowed(slots, np.ones(len(slots.candidates.items), np.bool_))
-        found = believed(slots, possible, rng, once=True)
+        appearances = appearances_of(evidence, one_table=True)
+        possible = narrowed(appearances, np.ones(len(appearances.candidates.items), np.bool_))
+        found = believed(appearances, possible, rng, once=True)
         told = (found.how > 0) & ~found.impossible
         # Where worlds were drawn, what their share is at least.
         shares = np.where(found.exact, found.belief, np.nan_to_num(found.lower))
-        linked = slots.candidates.lengths > 0
+        linked = appearances.candidates.lengths > 0
         summary: dict[str, JSON] = {
             "ran": True,
-            "fewest_values": int(possible.sizes[told & linked].min(initial=slots.domain)),
+            "fewest_values": int(possible.sizes[told & linked].min(initial=appearances.domain)),
             "share_of_worlds": float(shares[told].max(initial=0.0)),
         }
         if worlds and evidence.bound is not None:
             kept = told & (possible.sizes * evidence.bound >= 1 - 1e-9)
             found.tell(kept, HOW.index("at most"), evidence.bound, found.value[kept], np.full(int(kept.sum()), np.nan))
         summary["belief"] = float(found.belief[told].max(initial=0.0))
-        return findings(evidence, slots, possible, found, summary)
+        return findings(evidence, appearances, possible, found, summary)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from reveil.adversary.attacks.base import BITS, Attack, Findings, joined, mask_of
-from reveil.adversary.beliefs import shares_of
+from reveil.adversary.beliefs import group_beliefs
 
 if TYPE_CHECKING:
     from reveil.adversary.attacks.base import FloatArray
@@ -41,18 +41,20 @@ class Serial(Attack):
         for view in evidence.views:
             group, there = np.full(size, -1, np.int32), np.ones(size)
             known = view.only >= 0
-            own = view.only[known]
-            group[view.present[known]] = own
+            only_group = view.only[known]
+            group[view.present[known]] = only_group
             if not view.all_published:
-                there[view.present[known]] = np.minimum(view.real[own] / np.maximum(view.fits[own], 1), 1.0)
-            # A group that is not settled gives no exact number, one that is unknown gives none at all.
-            settled = np.append(view.settled, False)
-            exact[view.present] &= settled[view.only]
+                there[view.present[known]] = np.minimum(
+                    view.real[only_group] / np.maximum(view.fits[only_group], 1), 1.0
+                )
+            # A group whose members are not known gives no exact number, one that is unknown gives none at all.
+            known_members = np.append(view.known_members, False)
+            exact[view.present] &= known_members[view.only]
             mask[view.present[known]] |= mask_of(evidence, view.number)
             # Who is in a group, as a number: the same persons have the same.
             band = np.zeros(view.n_groups, np.int64)
-            np.add.at(band, own, marks[view.present[known]])
-            told.append(_ReleaseBeliefs(view.values, shares_of(view).each, group, there, band))
+            np.add.at(band, only_group, marks[view.present[known]])
+            told.append(_ReleaseBeliefs(view.values, group_beliefs(view).each, group, there, band))
         parts = []
         harmless, permanent = evidence.declared("harmless"), evidence.declared("permanent")
         for start in range(0, size, AT_ONCE):
@@ -77,7 +79,7 @@ class _ReleaseBeliefs:
     """What one release tells: the shares of values in groups, everybody's group, and how surely they are in it."""
 
     values: Ragged[np.int32]
-    shares: FloatArray
+    beliefs: FloatArray
     group: CodeArray
     there: FloatArray
     band: IntArray
@@ -88,23 +90,23 @@ def _survival(
 ) -> tuple[IntArray, FloatArray]:
     """Return the pairs of person and value that were ever linked, and the logarithm of the chance they never were."""
     keys, terms, bands = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
-    for own in told:
-        known = persons[own.group[persons] >= 0]
-        row, place = own.values.places(own.group[known])
-        kept = ~np.isin(own.values.items[place], harmless)
+    for beliefs in told:
+        known = persons[beliefs.group[persons] >= 0]
+        row, place = beliefs.values.places(beliefs.group[known])
+        kept = ~np.isin(beliefs.values.items[place], harmless)
         row, place = row[kept], place[kept]
-        keys.append(known[row].astype(np.int64) * domain + own.values.items[place])
+        keys.append(known[row].astype(np.int64) * domain + beliefs.values.items[place])
         with np.errstate(divide="ignore"):
-            terms.append(np.log1p(-own.shares[place] * own.there[known[row]]))
-        bands.append(own.band[own.group[known[row]]])
+            terms.append(np.log1p(-beliefs.beliefs[place] * beliefs.there[known[row]]))
+        bands.append(beliefs.band[beliefs.group[known[row]]])
     key, term, band = np.concatenate(keys), np.concatenate(terms), np.concatenate(bands)
     if len(permanent):
-        lasting = np.isin(key % domain, permanent)
+        permanently = np.isin(key % domain, permanent)
         order = np.lexsort((term, band, key))
         again = np.zeros(len(key), np.bool_)
         same = (np.diff(key[order]) == 0) & (np.diff(band[order]) == 0)
         again[order[1:]] = same
-        key, term = key[~(lasting & again)], term[~(lasting & again)]
+        key, term = key[~(permanently & again)], term[~(permanently & again)]
     pairs, inverse = np.unique(key, return_inverse=True)
     sums = np.zeros(len(pairs))
     np.add.at(sums, inverse, term)

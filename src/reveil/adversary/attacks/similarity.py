@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
-from reveil.adversary.beliefs import FloatArray, believed, most_of
+from reveil.adversary.beliefs import FloatArray, believed, likeliest
 from reveil.core.arrays import IntArray, offsets_of
 from reveil.models.encoding import is_ordered
 from reveil.tables.snapshot import canonical_text
@@ -31,22 +31,22 @@ class Similarity(Attack):
 
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return one finding for each person and release in which their group is known."""
-        rank, stretches = _stretches(evidence)
+        rank, stretches = _similar_ranges(evidence)
         if not stretches:
             return Findings.not_made("the column has neither a hierarchy nor an order that says which values are alike")
         parts = []
         for view in evidence.views:
             best, value = np.zeros(view.n_groups), np.full(view.n_groups, -1, np.int32)
             for first, last in stretches:
-                share = _shares(view, rank, first, last)
-                top, codes = most_of(view.values, share)
+                share = _similar_shares(view, rank, first, last)
+                top, codes = likeliest(view.values, share)
                 better = top > best
                 best[better], value[better] = top[better], codes[better]
             parts.append(believed(evidence, view, None, best, value))
         return joined(parts)
 
 
-def _stretches(evidence: Evidence) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
+def _similar_ranges(evidence: Evidence) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
     """Return the place of each value on a line, and the first and last place of those similar to it, per level."""
     size = len(evidence.values)
     taxonomy = None if evidence.schema is None else evidence.schema[evidence.column].taxonomy
@@ -77,7 +77,7 @@ def _stretches(evidence: Evidence) -> tuple[IntArray, list[tuple[IntArray, IntAr
     return rank, [(rank, np.where(np.isfinite(number), last, rank))]
 
 
-def _shares(view: View, rank: IntArray, first: IntArray, last: IntArray) -> FloatArray:
+def _similar_shares(view: View, rank: IntArray, first: IntArray, last: IntArray) -> FloatArray:
     """Return, for each value of each group, the share of the group's rows that lie in the stretch of this value."""
     owners = view.values.owners()
     room = int(rank.max(initial=0)) + 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
-from reveil.adversary.beliefs import believed, most_of, shares_of
+from reveil.adversary.beliefs import believed, group_beliefs, likeliest
 from reveil.core.arrays import Ragged
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Skewness(Attack):
             if not len(view.codes):
                 continue
             table = np.bincount(view.codes, view.counts, len(evidence.values)) / max(int(view.counts.sum()), 1)
-            shares = shares_of(view)
+            shares = group_beliefs(view)
             owners = view.values.owners()
             share = view.counts / np.maximum(view.sizes[owners], 1)
             base = table[view.codes]
@@ -39,7 +39,7 @@ class Skewness(Attack):
             farthest = max(farthest, float(away.max(initial=0.0)))
             mean.append(float(np.average(away, weights=view.sizes)))
             gain = max(gain, float((share / base).max(initial=0.0)))
-            _, place = most_of(Ragged(view.values.offsets, np.arange(len(share), dtype=np.int32)), share - base)
+            _, place = likeliest(Ragged(view.values.offsets, np.arange(len(share), dtype=np.int32)), share - base)
             best, value = np.zeros(view.n_groups), np.full(view.n_groups, -1, np.int32)
             told = place >= 0
             best[told], value[told] = shares.each[place[told]], view.codes[place[told]]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from reveil.adversary.appearances import Slots, slots_of
+from reveil.adversary.appearances import Appearances, appearances_of
 from reveil.adversary.attacks.base import BITS, Attack, Findings
 from reveil.adversary.chains import Possible, agreeing, narrowed
 from reveil.adversary.counting import HOW, CountedBeliefs, believed
-from reveil.adversary.separate_signatures import settle
+from reveil.adversary.separate_signatures import known_signatures
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
@@ -39,77 +39,79 @@ class Tau(Attack):
 
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Chain, match, and count."""
-        laid = slots_of(evidence, candidates=False)
+        laid = appearances_of(evidence, candidates=False)
         if laid.rule == "apart" and laid.balanced.all() and (laid.distinct > 1).all():
             kept = _kept_apart(evidence, laid)
             if kept is not None:
                 return kept
-            slots, rule = replace(slots_of(evidence), rule="none"), "broken"
-            alive = np.ones(len(slots.candidates.items), np.bool_)
+            appearances, rule = replace(appearances_of(evidence), rule="none"), "broken"
+            alive = np.ones(len(appearances.candidates.items), np.bool_)
         else:
-            slots = slots_of(evidence)
-            rule = slots.rule
-            alive, broken = agreeing(slots)
+            appearances = appearances_of(evidence)
+            rule = appearances.rule
+            alive, broken = agreeing(appearances)
             if broken.any():
-                slots, rule = replace(slots, rule="none"), "broken"
-                alive = np.ones(len(slots.candidates.items), np.bool_)
-        possible = narrowed(slots, alive)
-        found = believed(slots, possible, rng)
-        return findings(evidence, slots, possible, found, {"rule": rule})
+                appearances, rule = replace(appearances, rule="none"), "broken"
+                alive = np.ones(len(appearances.candidates.items), np.bool_)
+        possible = narrowed(appearances, alive)
+        found = believed(appearances, possible, rng)
+        return findings(evidence, appearances, possible, found, {"rule": rule})
 
 
-def _kept_apart(evidence: Evidence, slots: Slots) -> Findings | None:
+def _kept_apart(evidence: Evidence, appearances: Appearances) -> Findings | None:
     """Return what renaming proves, None if the releases contradict their rule."""
-    signatures = settle(evidence, slots)
+    signatures = known_signatures(evidence, appearances)
     if signatures.broken.any():
         return None
     told = np.flatnonzero(signatures.many > 0)
-    settled = signatures.settled[told]
+    agreed = signatures.agreed[told]
     belief = 1 / signatures.least[told]
-    value = np.where(settled, slots.values.items[slots.values.offsets[signatures.group[told]]], -1).astype(np.int32)
+    value = np.where(agreed, appearances.values.items[appearances.values.offsets[signatures.group[told]]], -1).astype(
+        np.int32
+    )
     summary: dict[str, JSON] = {
-        "rule": slots.rule,
-        "certain": int((settled & (belief >= 1)).sum()),
-        "found": {how: int(many) for how, many in (("symmetry", settled.sum()), ("at most", (~settled).sum())) if many},
+        "rule": appearances.rule,
+        "certain": int((agreed & (belief >= 1)).sum()),
+        "found": {how: int(many) for how, many in (("symmetry", agreed.sum()), ("at most", (~agreed).sum())) if many},
         "contradictory": 0,
         "rounds": 0,
     }
-    lower = np.where(settled, belief, np.nan)
-    release = slots.release[told]
-    return Findings(slots.person[told], belief, value, settled, _bits(evidence, release), summary, lower, release)
+    lower = np.where(agreed, belief, np.nan)
+    release = appearances.release[told]
+    return Findings(appearances.person[told], belief, value, agreed, _bits(evidence, release), summary, lower, release)
 
 
 def findings(
-    evidence: Evidence, slots: Slots, possible: Possible, found: CountedBeliefs, summary: dict[str, JSON]
+    evidence: Evidence, appearances: Appearances, possible: Possible, found: CountedBeliefs, summary: dict[str, JSON]
 ) -> Findings:
     """Return what was found about each person in each release, and how it was found."""
     told = np.flatnonzero((found.how > 0) & ~found.impossible)
-    bits = _bits(evidence, slots.release)
+    bits = _bits(evidence, appearances.release)
     lives = np.zeros(len(evidence.persons), np.int64)
-    np.bitwise_or.at(lives, slots.person, bits)
+    np.bitwise_or.at(lives, appearances.person, bits)
     methods = np.bincount(found.how[told], minlength=len(HOW))
     certain = told[found.exact[told] & (found.belief[told] >= 1)]
     summary = {
         **summary,
-        "certain": len(np.unique(slots.person[certain])),
+        "certain": len(np.unique(appearances.person[certain])),
         "found": {HOW[i]: int(methods[i]) for i in range(1, len(HOW)) if methods[i]},
         "contradictory": int(found.impossible.sum()),
         "rounds": possible.rounds,
     }
     return Findings(
-        slots.person[told],
+        appearances.person[told],
         found.belief[told],
         found.value[told],
         found.exact[told],
-        np.where(_alone(possible, found), bits, lives[slots.person])[told],
+        np.where(_told_by_one_release(possible, found), bits, lives[appearances.person])[told],
         summary,
         found.lower[told],
-        slots.release[told],
+        appearances.release[told],
     )
 
 
-def _alone(possible: Possible, found: CountedBeliefs) -> BoolArray:
-    """Return the slots of which the release tells by itself what was found; the rest comes from the whole life."""
+def _told_by_one_release(possible: Possible, found: CountedBeliefs) -> BoolArray:
+    """Return the appearances of which one release tells by itself what was found; else the whole life tells it."""
     alone: BoolArray = (possible.masks == possible.first).all(axis=1)
     return alone & ~np.isin(found.how, [HOW.index("counted"), HOW.index("drawn")])
 

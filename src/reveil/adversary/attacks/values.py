@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings, joined, mask_of
-from reveil.adversary.beliefs import shares_of
+from reveil.adversary.beliefs import group_beliefs
 from reveil.adversary.known_values import HIDDEN
 from reveil.core.arrays import BoolArray, CodeArray, Ragged
 from reveil.releases.release import classes_of
@@ -41,27 +41,27 @@ class Values(Attack):
             return Findings.nothing({"ran": False, "why": "nobody's sensitive values are known: known = values"})
         parts = []
         found = np.zeros(len(evidence.persons), np.bool_)
-        best, alone = np.zeros(len(evidence.persons)), np.zeros(len(evidence.persons))
+        best, by_group = np.zeros(len(evidence.persons)), np.zeros(len(evidence.persons))
         for view in evidence.views:
             beside = known.releases[view.number]
             if evidence.column not in beside.columns:
                 continue
-            own = _Strongest(len(view.present))
+            strongest = _Strongest(len(view.present))
             for choice in known.choices(view.number):
-                own.take(*_beliefs(view, beside, evidence.column, choice))
-            parts.append(own.findings(evidence, view, _codes(view, beside, evidence.column)))
-            found[view.present[own.alone]] = True
-            told = own.value >= 0
-            np.maximum.at(best, view.present[told], own.belief[told])
+                strongest.take(*_beliefs(view, beside, evidence.column, choice))
+            parts.append(strongest.findings(evidence, view, _codes(view, beside, evidence.column)))
+            found[view.present[strongest.single_row]] = True
+            told = strongest.value >= 0
+            np.maximum.at(best, view.present[told], strongest.belief[told])
             single = told & (view.only >= 0)
-            np.maximum.at(alone, view.present[single], shares_of(view).best[view.only[single]])
+            np.maximum.at(by_group, view.present[single], group_beliefs(view).best[view.only[single]])
         seen = best > 0
         summary = {
             "values_known": known.many,
             "columns": list(known.names),
             "rows_found": int(found.sum()),
             "mean": float(best[seen].mean()) if seen.any() else 0.0,
-            "mean_without": float(alone[seen].mean()) if seen.any() else 0.0,
+            "mean_without": float(by_group[seen].mean()) if seen.any() else 0.0,
         }
         return joined(parts, summary)
 
@@ -73,15 +73,19 @@ class _Strongest:
         self.belief = np.zeros(persons)
         self.value = np.full(persons, -1, np.int32)
         self.exact = np.zeros(persons, np.bool_)
-        self.alone = np.zeros(persons, np.bool_)
+        self.single_row = np.zeros(persons, np.bool_)
 
     def take(
-        self, belief: np.ndarray[tuple[int], np.dtype[np.float64]], value: CodeArray, exact: BoolArray, alone: BoolArray
+        self,
+        belief: np.ndarray[tuple[int], np.dtype[np.float64]],
+        value: CodeArray,
+        exact: BoolArray,
+        single_row: BoolArray,
     ) -> None:
         rank, before = np.where(exact, belief + 2, belief), np.where(self.exact, self.belief + 2, self.belief)
         better = (value >= 0) & (rank > before)
         self.belief[better], self.value[better], self.exact[better] = belief[better], value[better], exact[better]
-        self.alone |= alone
+        self.single_row |= single_row
 
     def findings(self, evidence: Evidence, view: View, code_of: CodeArray) -> Findings:
         told = np.flatnonzero(self.value >= 0)
@@ -93,12 +97,12 @@ class _Strongest:
 
 def _codes(view: View, beside: Beside, column: str) -> CodeArray:
     """Return the evidence's code of each code that the values of the column have here."""
-    own = beside.columns[column]
-    codes = np.full(int(own.max(initial=0)) + 1, -1, np.int32)
-    shown = own >= 0
+    values = beside.columns[column]
+    codes = np.full(int(values.max(initial=0)) + 1, -1, np.int32)
+    shown = values >= 0
     # The same rows in the same order, coded twice; a table in two is told through its second one.
     texts = view.value_codes
-    codes[own[shown]] = texts[shown]
+    codes[values[shown]] = texts[shown]
     return codes
 
 
@@ -110,12 +114,12 @@ def _beliefs(
     cells = [beside.columns[name] for name in choice]
     target = beside.columns[column]
     veiled = np.zeros(view.n_groups, np.bool_)
-    for own in (target, *cells):
-        veiled[beside.groups[own == HIDDEN]] = True
-    shown = ~np.any([own == HIDDEN for own in (target, *cells)], axis=0)
+    for column_codes in (target, *cells):
+        veiled[beside.groups[column_codes == HIDDEN]] = True
+    shown = ~np.any([column_codes == HIDDEN for column_codes in (target, *cells)], axis=0)
     truths = [beside.truth[name] for name in choice]
     # What is known, numbered alike for rows and persons.
-    both = [np.concatenate([own[shown], known]) + 1 for own, known in zip(cells, truths, strict=True)]
+    both = [np.concatenate([column_codes[shown], known]) + 1 for column_codes, known in zip(cells, truths, strict=True)]
     key = classes_of(both, int(shown.sum()) + n)[0] if both[0].size else np.zeros(0, np.int32)
     row_key, own_key = key[: len(key) - n], key[len(key) - n :]
     rows = pl.DataFrame({"group": beside.groups[shown], "key": row_key, "value": target[shown]})
@@ -125,7 +129,7 @@ def _beliefs(
         kinds["group"].to_numpy(), view.n_groups, np.arange(kinds.height, dtype=np.int32)
     )
     joint = replace(view, values=combined, counts=kinds["rows"].to_numpy().astype(np.int64))
-    share = shares_of(joint).each * view.sizes[kinds["group"].to_numpy()]
+    share = group_beliefs(joint).each * view.sizes[kinds["group"].to_numpy()]
     kinds = kinds.with_columns(share=pl.Series(share))
 
     unknown = np.any([known < 0 for known in truths], axis=0)
@@ -155,6 +159,6 @@ def _beliefs(
     sure = view.sure >= 0
     exact = np.zeros(n, np.bool_)
     exact[who] = (sure[who] | (single & view.all_published)) & ~cloudy[who]
-    alone = np.zeros(n, np.bool_)
-    alone[who] = (top["left"].to_numpy() == 1) & exact[who]
-    return belief, value, exact, alone
+    single_row = np.zeros(n, np.bool_)
+    single_row[who] = (top["left"].to_numpy() == 1) & exact[who]
+    return belief, value, exact, single_row

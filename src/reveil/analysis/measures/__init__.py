@@ -108,5 +108,5 @@ def _measures() -> list[Measure]:
 def _plain(value: object) -> Any:
     """Return numbers that JSON has: an infinite one is none."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(own) for key, own in value.items()}
+        return {str(key): _plain(inner) for key, inner in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

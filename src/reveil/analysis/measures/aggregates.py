@@ -30,9 +30,9 @@ def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] 
     if quasi is not None:
         foreign = subject.fakes + subject.dirty > 0
         columns = tuple(
-            MeasuredColumn(own, release.cells[own.name], subject.class_rows, foreign=foreign)
-            for own in quasi
-            if own.name in release.cells
+            MeasuredColumn(attribute, release.cells[attribute.name], subject.class_rows, foreign=foreign)
+            for attribute in quasi
+            if attribute.name in release.cells
         )
     sizes, groups = np.unique(subject.group_rows, return_counts=True)
     real = subject.class_real

@@ -188,7 +188,7 @@ class Subject:
         return self._groups.index
 
     @cached_property
-    def told(self) -> tuple[CodeArray, pl.DataFrame]:
+    def published_values(self) -> tuple[CodeArray, pl.DataFrame]:
         """Every published sensitive value and its group."""
         groups, values = self.release.group_values()
         if self.release.batch is None:

@@ -60,11 +60,11 @@ class MeasuredColumn:
             raise self._mismatch(f"column {self.attribute.name!r} is published in another form than its values ask for")
         if self.attribute.kind is not Kind.INTERVAL:
             return cells
-        own, wanted = cells.struct.field("lo").dtype, self.attribute.domain.dtype
-        if own == wanted:
+        published, wanted = cells.struct.field("lo").dtype, self.attribute.domain.dtype
+        if published == wanted:
             return cells
-        alike = (wanted.is_float() and own.is_numeric()) or (wanted.is_integer() and own.is_integer())
-        if not alike and own.base_type() != wanted.base_type():
+        alike = (wanted.is_float() and published.is_numeric()) or (wanted.is_integer() and published.is_integer())
+        if not alike and published.base_type() != wanted.base_type():
             raise self._mismatch(f"column {self.attribute.name!r} has another type in the release than in the snapshot")
         return cells.cast(pl.Struct({"lo": wanted, "hi": wanted, "null": pl.Boolean}))
 

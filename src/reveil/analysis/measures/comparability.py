@@ -53,20 +53,22 @@ def comparability(one: Release, other: Release, schema: Schema, *, points: int =
     cells = [axis.cells[first] for axis in axes]
     rng = np.random.default_rng(seed)
     # Numbers of points may be too large for a float: they are compared as logarithms.
-    sizes = np.sum([np.log(axis.sizes[own]) for axis, own in zip(axes, cells, strict=True)], axis=0) + np.log(copies)
+    sizes = np.sum(
+        [np.log(axis.sizes[column_cells]) for axis, column_cells in zip(axes, cells, strict=True)], axis=0
+    ) + np.log(copies)
     chances = np.exp(sizes - sizes.max())
     chosen = rng.choice(len(chances), points, p=chances / chances.sum())
-    drawn = [axis.draw(own[chosen], rng) for axis, own in zip(axes, cells, strict=True)]
+    drawn = [axis.draw(column_cells[chosen], rng) for axis, column_cells in zip(axes, cells, strict=True)]
     agree, holding = np.ones(points, np.bool_), np.ones(points)
     step = max(1, AT_ONCE // len(copies))
     for start in range(0, points, step):
         part = slice(start, start + step)
         inside = np.ones((len(chosen[part]), len(copies)), np.bool_)
-        for axis, own, codes in zip(axes, cells, drawn, strict=True):
-            inside &= axis.holds(codes[part])[:, own]
-        alone = np.count_nonzero(inside[:, copies == 1], axis=1)
-        agree[part] = alone == 0
-        holding[part] = alone + 2 * np.count_nonzero(inside[:, copies == 2], axis=1)
+        for axis, column_cells, codes in zip(axes, cells, drawn, strict=True):
+            inside &= axis.holds(codes[part])[:, column_cells]
+        lone = np.count_nonzero(inside[:, copies == 1], axis=1)
+        agree[part] = lone == 0
+        holding[part] = lone + 2 * np.count_nonzero(inside[:, copies == 2], axis=1)
     return float((agree / holding).sum() / (1 / holding).sum())
 
 
@@ -121,12 +123,12 @@ def _axis(column: Column, one: Cells, other: Cells) -> _ColumnOfBoth | None:
     if one.form is not other.form:
         return None
     try:
-        both = pl.concat([own.distinct.rename("cell").to_frame() for own in (one, other)], how="vertical_relaxed")
+        both = pl.concat([side.distinct.rename("cell").to_frame() for side in (one, other)], how="vertical_relaxed")
         attribute = _attribute(column, one.form, both["cell"])
         if attribute is None:
             return None
         # Equal cells of both releases are one: what tells boxes apart are their cells.
-        texts = pl.concat([own.text.rename("text") for own in (one, other)])
+        texts = pl.concat([side.text.rename("text") for side in (one, other)])
         place = texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
         _, first, number = np.unique(place, return_index=True, return_inverse=True)
         admitted = admitted_codes(Cells(one.form, both["cell"].gather(first), number.astype(np.int32)), attribute)
@@ -138,8 +140,8 @@ def _axis(column: Column, one: Cells, other: Cells) -> _ColumnOfBoth | None:
     if (values + admitted.null == 0).any():
         return None
     starts = offsets_of(values)[:-1]
-    own = number[one.index], number[len(one.distinct) + other.index.astype(np.int64)]
-    return _ColumnOfBoth(own[0].astype(np.int32), own[1].astype(np.int32), admitted, values, starts)
+    indices = number[one.index], number[len(one.distinct) + other.index.astype(np.int64)]
+    return _ColumnOfBoth(indices[0].astype(np.int32), indices[1].astype(np.int32), admitted, values, starts)
 
 
 def _attribute(column: Column, form: Form, cells: pl.Series) -> Attribute | None:
@@ -162,6 +164,6 @@ def _boxes(axes: Sequence[_ColumnOfBoth], split: int) -> tuple[IntArray, npt.NDA
     """Return a class of each distinct box and in how many releases it is; of all classes ``split`` are the first's."""
     number, first = classes_of([axis.cells for axis in axes], len(axes[0].cells))
     copies = np.zeros(len(first))
-    for own in (number[:split], number[split:]):
-        copies[np.unique(own)] += 1
+    for boxes in (number[:split], number[split:]):
+        copies[np.unique(boxes)] += 1
     return first.astype(np.int64), copies

@@ -68,16 +68,16 @@ def block_weights(nesting: Nesting, columns: Sequence[MeasuredColumn], weights: 
     """
     sizes = [np.maximum(column.admits, 1)[column.index] for column in columns]
     volumes: Numbers = np.ones(len(weights), wide_type(sizes))
-    for own in sizes:
-        volumes = volumes * own.astype(volumes.dtype)
+    for widths in sizes:
+        volumes = volumes * widths.astype(volumes.dtype)
     inner = np.flatnonzero(nesting.parent >= 0)
     left = volumes.copy()
     np.subtract.at(left, nesting.parent[inner], volumes[inner])
     # A block without a point of the snapshot's has no record of it to account for.
-    own = weights * np.where(left > 0, volumes / np.where(left > 0, left, 1), 0.0).astype(np.float64)
-    around = np.zeros(len(own))
-    around[inner] = own[nesting.parent[inner]]
-    return np.asarray(own - around, np.float64)
+    density = weights * np.where(left > 0, volumes / np.where(left > 0, left, 1), 0.0).astype(np.float64)
+    around = np.zeros(len(density))
+    around[inner] = density[nesting.parent[inner]]
+    return np.asarray(density - around, np.float64)
 
 
 def distinct_points(columns: Sequence[MeasuredColumn]) -> tuple[CodeArray, IntArray]:
@@ -116,12 +116,12 @@ def box_weights(columns: Sequence[MeasuredColumn], points: CodeArray, weights: F
     boxes = np.ascontiguousarray(np.concatenate([low, high])[:, chosen].T, np.int32)
     hulls = densities.hulls(near.start, near.end, boxes)
     tree = densities.BoxTree(near.start, near.end, near.child, hulls, boxes, weights[chosen])
-    closer = _closer_look(columns, chosen)
+    exact = _exact_cells(columns, chosen)
     out = np.zeros(len(points))
 
     def run(first: int) -> None:
         part = slice(first, first + CHUNK)
-        densities.weights_on(points[part], tree, closer, out[part])
+        densities.weights_on(points[part], tree, exact, out[part])
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(run, range(0, len(points), CHUNK)))
@@ -136,7 +136,7 @@ def _hull(column: MeasuredColumn) -> tuple[IntArray, IntArray]:
     return low[column.index].astype(np.int64), high[column.index].astype(np.int64)
 
 
-def _closer_look(columns: Sequence[MeasuredColumn], chosen: IntArray) -> densities.CloserLook:
+def _exact_cells(columns: Sequence[MeasuredColumn], chosen: IntArray) -> densities.ExactCells:
     """Return what is not told by the hull: of attributes with sets or nulls, for the chosen classes."""
     loose = [a for a, c in enumerate(columns) if c.admitted.members is not None or c.admitted.null.any()]
     hi = np.zeros((len(loose), len(chosen)), np.int32)
@@ -153,4 +153,4 @@ def _closer_look(columns: Sequence[MeasuredColumn], chosen: IntArray) -> densiti
             before += len(column.values)
     offsets = offsets_of(np.concatenate(sizes))
     listed = np.concatenate(members).astype(np.int32)
-    return densities.CloserLook(np.array(loose, np.int64), hi, null, cells, offsets, listed)
+    return densities.ExactCells(np.array(loose, np.int64), hi, null, cells, offsets, listed)

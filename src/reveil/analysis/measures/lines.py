@@ -23,12 +23,12 @@ Places = npt.NDArray[Any]  # uint64 or float64
 
 @dataclass(frozen=True)
 class Line:
-    """Both ends of each interval and the place of each raw value; ``alone`` marks cells that admit null only."""
+    """Both ends of each interval and the place of each raw value; ``only_null`` marks cells that admit null only."""
 
     lo: Places
     hi: Places
     domain: Places
-    alone: BoolArray
+    only_null: BoolArray
     fine: bool  # so fine that the number of values in an interval says nothing
 
     @property
@@ -51,7 +51,7 @@ class Line:
         """How many values stand beside a null: those of the interval, or the published ends in it on fine lines."""
         if not self.fine:
             return self.lengths
-        ends = np.unique(np.concatenate([self.lo[~self.alone], self.hi[~self.alone]]))
+        ends = np.unique(np.concatenate([self.lo[~self.only_null], self.hi[~self.only_null]]))
         return (np.searchsorted(ends, self.hi, "right") - np.searchsorted(ends, self.lo, "left")).astype(np.float64)
 
     def parts(self, first: IntArray, last: IntArray) -> FloatArray:
@@ -67,18 +67,18 @@ class Line:
 
 def line_of(lo: pl.Series, hi: pl.Series, domain: pl.Series) -> Line:
     """Put intervals and the ascending domain on their line."""
-    alone = lo.is_null().to_numpy()
+    only_null = lo.is_null().to_numpy()
     fine = not (domain.dtype.is_integer() or domain.dtype == pl.Date)
     lower, upper, values = (_physical(s) for s in (lo, hi, domain))
     filler = values[:1] if len(values) else np.zeros(1, values.dtype)
-    lower, upper = np.where(alone, filler, lower), np.where(alone, filler, upper)
+    lower, upper = np.where(only_null, filler, lower), np.where(only_null, filler, upper)
     if values.dtype == np.float64:
-        return Line(lower * 0.25, upper * 0.25, values * 0.25, alone, fine)
+        return Line(lower * 0.25, upper * 0.25, values * 0.25, only_null, fine)
     ends = [array for array in (lower, values) if len(array)]
     least = min(array.min() for array in ends) if ends else 0
     most = max(array.max() for array in (upper, values) if len(array)) if ends else 0
     lower, upper, values = (_from(array, least, int(most) - int(least)) for array in (lower, upper, values))
-    return Line(lower, upper, values, alone, fine)
+    return Line(lower, upper, values, only_null, fine)
 
 
 def _physical(values: pl.Series) -> Places:

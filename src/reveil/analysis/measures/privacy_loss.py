@@ -33,7 +33,7 @@ class PrivacyLoss(Measure):
 
     def of(self, subject: Subject) -> Mapping[str, Any]:
         """Measure every sensitive attribute that is published."""
-        published = [name for name in subject.schema.sensitive if name in subject.told[1].columns]
+        published = [name for name in subject.schema.sensitive if name in subject.published_values[1].columns]
         return {"privacy_loss": {name: _largest(subject, name) for name in published}}
 
 
@@ -42,7 +42,7 @@ def _largest(subject: Subject, name: str) -> float:
     if not groups:
         return 0.0
     attribute = _encoded(subject, name)
-    histogram = Histogram.of(subject.told[0], attribute.codes, groups, attribute.domain)
+    histogram = Histogram.of(subject.published_values[0], attribute.codes, groups, attribute.domain)
     reference = attribute.reference()
     numerator, denominator = earth_movers_distance(histogram, reference, _distance(subject, name, reference))
     return float((numerator.astype(np.float64) / denominator.astype(np.float64)).max())
@@ -62,7 +62,7 @@ def _distance(subject: Subject, name: str, reference: Reference) -> str | None:
 
 def _encoded(subject: Subject, name: str) -> SensitiveAttribute:
     """Give published values codes of their own; bins are those of the snapshot, as for the model."""
-    column, values = subject.schema[name], subject.told[1][name]
+    column, values = subject.schema[name], subject.published_values[1][name]
     declared = column.taxonomy.leaves if column.taxonomy is not None else column.order
     if declared is not None and not canonical_text(values).drop_nulls().is_in(list(declared)).all():
         raise DataError(

@@ -106,10 +106,10 @@ def in_blocks(nesting: Nesting, columns: Sequence[MeasuredColumn], records: Floa
         cells, outer, null = column.index[inner], column.index[around], column.admitted.null
         if column.attribute.kind is Kind.INTERVAL:
             line = column.line
-            beside = np.where(line.alone, 1.0, np.where(null, 1 / (1 + line.beside_null), 0.0))[outer]
+            beside = np.where(line.only_null, 1.0, np.where(null, 1 / (1 + line.beside_null), 0.0))[outer]
             length = line.lengths[outer]
             part = np.where(length > 0, line.lengths[cells] / np.where(length > 0, length, 1.0), 1.0)
-            share *= np.where(line.alone[cells], 0.0, part) * (1 - beside) + null[cells] * beside
+            share *= np.where(line.only_null[cells], 0.0, part) * (1 - beside) + null[cells] * beside
         else:
             values = np.maximum(column.published_values + null, 1)
             share *= values[cells] / values[outer]
@@ -126,8 +126,8 @@ def cell_shares(column: MeasuredColumn, first: Any, last: Any) -> FloatArray:
     null = column.admitted.null
     if column.attribute.kind is Kind.INTERVAL:
         line = column.line
-        own = np.where(null, 1 - 1 / (1 + line.beside_null), 1.0)
-        return line.parts(first, last) * np.where(line.alone, 0.0, own)
+        not_null = np.where(null, 1 - 1 / (1 + line.beside_null), 1.0)
+        return line.parts(first, last) * np.where(line.only_null, 0.0, not_null)
     # A set of a fake may hold values that the snapshot does not have: they are in no window, but they are values.
     values = column.published_values
     if column.admitted.members is not None:

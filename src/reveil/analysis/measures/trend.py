@@ -47,17 +47,17 @@ def trend_error(
     common = [
         name
         for name in snapshots[0].schema.quasi
-        if all(name in release.cells and name in own.schema.quasi for release, own in _pairs(releases, snapshots))
+        if all(name in release.cells and name in table.schema.quasi for release, table in _pairs(releases, snapshots))
     ]
     together = _together(snapshots, common) if common else None
     if together is None:
         return None
-    ends = offsets_of([own.frame.height for own in snapshots])
+    ends = offsets_of([table.frame.height for table in snapshots])
     asked = windows(together, queries, selectivity=selectivity, seed=seed)
     truth, guess = [], []
     for place, (release, snapshot) in enumerate(_pairs(releases, snapshots)):
-        own = slice(int(ends[place]), int(ends[place + 1]))
-        attributes = [replace(each, codes=each.codes[own]) for each in together]
+        rows = slice(int(ends[place]), int(ends[place + 1]))
+        attributes = [replace(each, codes=each.codes[rows]) for each in together]
         truth.append(true_counts(attributes, asked).astype(np.float64))
         guess.append(_answers(release, snapshot, attributes, asked))
     real, told = np.stack(truth), np.stack(guess)

@@ -31,7 +31,7 @@ from numba.core.serialize import dumps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_OWN = 0o700
+_OWNER_ONLY = 0o700
 _OTHERS_WRITE = 0o022
 _DIGEST = 32
 
@@ -61,31 +61,31 @@ def folder() -> Path | None:
 
 def _trusted(wanted: Path) -> Path | None:
     for missing in reversed([path for path in (wanted, *wanted.parents) if not os.path.lexists(path)]):
-        missing.mkdir(_OWN, exist_ok=True)
+        missing.mkdir(_OWNER_ONLY, exist_ok=True)
     # Links on the way are followed to where they lead; the folder itself is none.
     found = wanted.parent.resolve() / wanted.name
-    own = found.lstat()
-    if not stat.S_ISDIR(own.st_mode) or not _only_mine(own) or not all(map(_stays, found.parents)):
+    status = found.lstat()
+    if not stat.S_ISDIR(status.st_mode) or not _only_mine(status) or not all(map(_stays, found.parents)):
         return None
-    if stat.S_IMODE(own.st_mode) != _OWN:
-        found.chmod(_OWN)
+    if stat.S_IMODE(status.st_mode) != _OWNER_ONLY:
+        found.chmod(_OWNER_ONLY)
     return found
 
 
-def _only_mine(own: os.stat_result) -> bool:
+def _only_mine(status: os.stat_result) -> bool:
     """Return whether this belongs to the user, and nobody else can have written to it."""
     if not hasattr(os, "geteuid"):
         return True  # no such bits: a profile is its user's own
-    return own.st_uid == os.geteuid() and not own.st_mode & _OTHERS_WRITE
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE
 
 
 def _stays(parent: Path) -> bool:
     """Return whether nobody else can put another folder in the place of one in this folder."""
     if not hasattr(os, "geteuid"):
         return True
-    own = parent.lstat()
-    alone = not own.st_mode & _OTHERS_WRITE or bool(own.st_mode & stat.S_ISVTX)
-    return alone and own.st_uid in (0, os.geteuid())
+    status = parent.lstat()
+    protected = not status.st_mode & _OTHERS_WRITE or bool(status.st_mode & stat.S_ISVTX)
+    return protected and status.st_uid in (0, os.geteuid())
 
 
 @cache
@@ -143,14 +143,14 @@ class KernelCache(CacheProtocol):
 
     def _path(self, sig: Any, codegen: Any) -> Path | None:
         """Return the file of the kernel for these types, on this processor, in this installation."""
-        own = folder()
-        if own is None or not self._enabled:
+        trusted = folder()
+        if trusted is None or not self._enabled:
             return None
         code = self._function.__code__
         place = (code.co_filename, self._function.__qualname__, code.co_firstlineno)
         key = repr((place, platform.python_version_tuple()[:2], str(sig), codegen.magic_tuple()))
         name = f"{self._function.__module__.rpartition('.')[2]}.{self._function.__name__}"
-        return own / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.kernel"
+        return trusted / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.kernel"
 
     def enable(self) -> None:
         """Use the folder."""

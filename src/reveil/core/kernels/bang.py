@@ -140,12 +140,12 @@ def enclosing(words, levels, region, keys, i):
 @kernel
 def find(words, levels, regions, keys, out):
     """Write for each key the innermost of the first regions that holds it; fastest for keys in order."""
-    near = 0
+    start = 0
     for i in range(len(keys)):
         if i > 0 and less(keys, i, keys, i - 1, keys.shape[1]):
-            near = 0
-        near = starting(words, regions, keys, i, near)
-        out[i] = enclosing(words, levels, near, keys, i)
+            start = 0
+        start = starting(words, regions, keys, i, start)
+        out[i] = enclosing(words, levels, start, keys, i)
 
 
 @kernel

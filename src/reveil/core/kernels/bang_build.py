@@ -12,9 +12,9 @@ from reveil.core.kernels.bang import common
 
 
 class BlockRanges(NamedTuple):
-    """Block b has the records ``own[starts[b]:ends[b]]``, in key order. Kernels change all three."""
+    """Block b has the records ``records[starts[b]:ends[b]]``, in key order. Kernels change all three."""
 
-    own: npt.NDArray[np.int32]  # (records)
+    records: npt.NDArray[np.int32]  # (records)
     starts: npt.NDArray[np.int64]  # (blocks)
     ends: npt.NDArray[np.int64]  # (blocks)
 
@@ -36,21 +36,21 @@ class BlockParts(NamedTuple):
 
 
 @kernel
-def halve(keys, own, first, last):
-    """Return the fuller half of records ``own[first:last]`` (the lower one of equals) and its level; else level 0.
+def halve(keys, records, first, last):
+    """Return the fuller half of records ``records[first:last]`` (the lower one of equals) and its level; else level 0.
 
     Halvings that leave all the records on one side are passed over: the next that parts them is that of the first bit
     in which the first and the last record differ.
     """
     width = keys.shape[1]
-    shared = common(keys, own[first], keys, own[last - 1], width)
+    shared = common(keys, records[first], keys, records[last - 1], width)
     if shared == 64 * width:
         return first, last, 0
     word, shift = shared >> 6, np.uint64(63 - (shared & 63))
     low, high = first, last - 1  # the bit is 0 in the record low, 1 in the record high
     while high - low > 1:
         middle = (low + high) >> 1
-        if (keys[own[middle], word] >> shift) & np.uint64(1):
+        if (keys[records[middle], word] >> shift) & np.uint64(1):
             high = middle
         else:
             low = middle
@@ -60,7 +60,7 @@ def halve(keys, own, first, last):
 
 
 @kernel
-def nested(keys, own, first, last, least):
+def nested(keys, records, first, last, least):
     """Return the records of the nested region nearest to half of a block, and its level; level 0 if there is none.
 
     Both parts have at least ``least`` records. Of two that are equally near, the larger region.
@@ -69,10 +69,10 @@ def nested(keys, own, first, last, least):
     above_first, above_last, above_level = first, last, 0
     if total < 2 * least or total < 2:
         return first, last, 0
-    s, e, level = halve(keys, own, first, last)
+    s, e, level = halve(keys, records, first, last)
     while level > 0 and 2 * (e - s) > total:
         above_first, above_last, above_level = s, e, level
-        s, e, level = halve(keys, own, s, e)
+        s, e, level = halve(keys, records, s, e)
     above = above_level > 0 and total - (above_last - above_first) >= least
     below = level > 0 and e - s >= least
     if below and not (above and 2 * (above_last - above_first) - total <= total - 2 * (e - s)):
@@ -83,15 +83,15 @@ def nested(keys, own, first, last, least):
 
 
 @kernel
-def give_way(own, s, e, last, room):
-    """Move the part ``own[s:e]`` behind what follows it up to ``last``; both keep their orders."""
+def give_way(records, s, e, last, room):
+    """Move the part ``records[s:e]`` behind what follows it up to ``last``; both keep their orders."""
     size = e - s
     for i in range(size):
-        room[i] = own[s + i]
+        room[i] = records[s + i]
     for i in range(e, last):
-        own[i - size] = own[i]
+        records[i - size] = records[i]
     for i in range(size):
-        own[last - size + i] = room[i]
+        records[last - size + i] = room[i]
 
 
 @kernel
@@ -102,23 +102,23 @@ def divide(keys, given, blocks, most, least, splits):
     Writes where the records of each block are now, and how each new one was split off. Returns how many blocks there
     are.
     """
-    own, starts, ends = given
+    records, starts, ends = given
     origin, source, level = splits
     longest = 1
     for b in range(blocks):
         longest = max(longest, ends[b] - starts[b])
-    room = np.empty(longest, own.dtype)
+    room = np.empty(longest, records.dtype)
     done = 0
     while done < blocks:
         # A block is split until it stays; what is split off waits at the end of the list.
         first, last = starts[done], ends[done]
         if last - first > most:
-            s, e, deep = nested(keys, own, first, last, least)
+            s, e, deep = nested(keys, records, first, last, least)
             if deep > 0:
-                source[blocks] = own[s]
+                source[blocks] = records[s]
                 level[blocks] = deep
                 origin[blocks] = done
-                give_way(own, s, e, last, room)
+                give_way(records, s, e, last, room)
                 starts[blocks], ends[blocks] = last - (e - s), last
                 ends[done] = last - (e - s)
                 blocks += 1
@@ -128,14 +128,14 @@ def divide(keys, given, blocks, most, least, splits):
 
 
 @kernel
-def path(keys, own, first, last, least, begin, parts):
+def path(keys, records, first, last, least, begin, parts):
     """Write the regions towards the fuller half that leave both parts ``least`` records, nearest to half first.
 
     Of equally near ones the larger region comes first. They are written from ``begin`` on; returns where they end.
     """
     part_first, part_last, part_level = parts
     total = last - first
-    s, e, level = halve(keys, own, first, last)
+    s, e, level = halve(keys, records, first, last)
     count = begin
     while level > 0 and e - s >= least:
         if total - (e - s) >= least:
@@ -146,27 +146,27 @@ def path(keys, own, first, last, least, begin, parts):
                 i -= 1
             part_first[i], part_last[i], part_level[i] = s, e, level
             count += 1
-        s, e, level = halve(keys, own, s, e)
+        s, e, level = halve(keys, records, s, e)
     return count
 
 
 @kernel
 def paths(keys, blocks, least, offsets, parts):
     """Write the candidates of each block one after the other; ``offsets`` has room for each block's beginning."""
-    own, starts, ends = blocks
+    records, starts, ends = blocks
     at = 0
     for b in range(len(starts)):
         offsets[b] = at
         if ends[b] - starts[b] >= 2 * least and ends[b] - starts[b] > 1:
-            at = path(keys, own, starts[b], ends[b], least, at, parts)
+            at = path(keys, records, starts[b], ends[b], least, at, parts)
     offsets[len(starts)] = at
 
 
 @kernel
-def part(own, ends, part_first, part_last, room):
+def part(records, ends, part_first, part_last, room):
     """Move the chosen part of each block to its end."""
     for b in range(len(ends)):
-        give_way(own, part_first[b], part_last[b], ends[b], room)
+        give_way(records, part_first[b], part_last[b], ends[b], room)
 
 
 @kernel
@@ -185,10 +185,10 @@ def prefixes(keys, source, level, out):
 
 
 @kernel
-def line_up(own, starts, ends, out):
+def line_up(records, starts, ends, out):
     """Copy the records of the blocks one after the other."""
     at = 0
     for b in range(len(starts)):
         for i in range(starts[b], ends[b]):
-            out[at] = own[i]
+            out[at] = records[i]
             at += 1

@@ -28,23 +28,23 @@ class BlockStore(NamedTuple):
 
 
 class SplitRecords(NamedTuple):
-    """Gathered records after splits: block ``numbers[j]`` has the records ``own[first[j]:last[j]]`` of them."""
+    """Gathered records after splits: block ``numbers[j]`` has the records ``records[first[j]:last[j]]`` of them."""
 
     numbers: npt.NDArray[np.int32]  # (blocks)
     keys: npt.NDArray[np.uint64]  # (records, words)
     ids: npt.NDArray[np.int32]  # (records)
-    own: npt.NDArray[np.int32]  # (records)
+    records: npt.NDArray[np.int32]  # (records)
     first: npt.NDArray[np.int64]  # (blocks)
     last: npt.NDArray[np.int64]  # (blocks)
 
 
 @kernel
-def put(own, tail, keys, ids, blocks, begin):
+def put(given, tail, keys, ids, blocks, begin):
     """Append records to their blocks, from record ``begin`` on; a block that is full moves to the tail, with more room.
 
     Returns how far it came (all the records, or the first that found no room in the store) and the new tail.
     """
-    store, held, start, count, room, block_of = own
+    store, held, start, count, room, block_of = given
     width = store.shape[1]
     for i in range(begin, len(keys)):
         b = blocks[i]
@@ -70,9 +70,9 @@ def put(own, tail, keys, ids, blocks, begin):
 
 
 @kernel
-def drop(own, blocks):
+def drop(given, blocks):
     """Take the records out of some blocks whose ids are in no block any more; the others move up."""
-    store, held, start, count, _, block_of = own
+    store, held, start, count, _, block_of = given
     width = store.shape[1]
     for j in range(len(blocks)):
         b = blocks[j]
@@ -106,19 +106,19 @@ def gather(given, blocks, ordered, keys, ids):
             if size <= _SMALL:
                 insert(keys, ids, at, at + size, row)
             else:
-                own, own_ids = keys[at : at + size], ids[at : at + size]
-                sort(own, own_ids, np.empty((size, width), np.uint64), np.empty(size, ids.dtype))
+                block_keys, own_ids = keys[at : at + size], ids[at : at + size]
+                sort(block_keys, own_ids, np.empty((size, width), np.uint64), np.empty(size, ids.dtype))
         at += size
 
 
 @kernel
-def settle(given, tail, least_room, divided, old):
+def write_back(given, tail, least_room, divided, old):
     """Write blocks back after splits: the first ``old`` where they were, the others at the tail. Returns the tail.
 
     ``given`` is the store, ``divided`` what to write.
     """
     store, held, start, count, room, block_of = given
-    numbers, keys, ids, own, first, last = divided
+    numbers, keys, ids, records, first, last = divided
     width = store.shape[1]
     for j in range(len(numbers)):
         b = numbers[j]
@@ -130,7 +130,7 @@ def settle(given, tail, least_room, divided, old):
         count[b] = size
         at = start[b]
         for r in range(size):
-            i = own[first[j] + r]
+            i = records[first[j] + r]
             for w in range(width):
                 store[at + r, w] = keys[i, w]
             held[at + r] = ids[i]

@@ -75,8 +75,8 @@ def _accepts(item, size, items, most, tally):
     if value >= 0 and (count[value] + 1 > most[size] or (count[value] + 1) * need[value] > size):
         return False
     for k in range(starts[item], starts[item + 1]):
-        own = count[pair_values[k]] + (pair_values[k] == value)
-        if own > 0 and own * pair_needs[k] > size:
+        times = count[pair_values[k]] + (pair_values[k] == value)
+        if times > 0 and times * pair_needs[k] > size:
             return False
     return True
 
@@ -111,7 +111,7 @@ def _growth(points, item, low, high):
 
 
 @kernel
-def _stretch(points, item, low, high):
+def _extend(points, item, low, high):
     for a in range(points.shape[1]):
         low[a], high[a] = min(low[a], points[item, a]), max(high[a], points[item, a])
 
@@ -126,14 +126,14 @@ def _beside(pool, starts, later, earlier, value, seed):
 
 
 @kernel
-def grow(items, points, seeds, sizes, near):
+def grow(items, points, seeds, sizes, neighbours):
     """Form groups from the seeds on; return the label of each item, -1 for those left over, and how many groups.
 
     A group begins with a seed that is free. It first takes the nearest items of each value that would otherwise become
     too frequent among the rest: a group of ``least`` items holds ``hold`` of each. Then it takes, one after the other,
-    the item that stretches its box least of those that may be in a group of ``least`` items: among the ``near`` free
-    items around the seed, or if none of these can, among the nearest ones of each value, frequent values first and at
-    most ``VALUES`` of them. Where none can, the group has to have one item more, up to ``limit``.
+    the item that stretches its box least of those that may be in a group of ``least`` items: among the ``neighbours``
+    free items around the seed, or if none of these can, among the nearest ones of each value, frequent values first and
+    at most ``VALUES`` of them. Where none can, the group has to have one item more, up to ``limit``.
     """
     values, domain = items.values, items.domain
     most, hold, least, limit = sizes
@@ -158,7 +158,7 @@ def grow(items, points, seeds, sizes, near):
     heavy = np.empty(domain, np.int64)
     heavies, fresh = 0, -1
     free = total
-    members, around = np.empty(limit + 1, np.int64), np.empty(near, np.int64)
+    members, around = np.empty(limit + 1, np.int64), np.empty(neighbours, np.int64)
     low, high = np.empty(points.shape[1]), np.empty(points.shape[1])
     groups = 0
     for seed in seeds:
@@ -192,30 +192,30 @@ def grow(items, points, seeds, sizes, near):
                     # All the groups to come could not hold this value: it must be in this one.
                     for item in _beside(pool, pool_starts, later, earlier, value + 1, seed):
                         if item >= 0 and _accepts(item, target, items, most, tally):
-                            own = _growth(points, item, low, high)
-                            if own < cost:
-                                best, cost = item, own
+                            growth = _growth(points, item, low, high)
+                            if growth < cost:
+                                best, cost = item, growth
                 if best < 0:
                     asked += 1
             if best < 0:
                 if gathered < 0:
                     gathered = 0
                     right, behind = _follow(after, seed), _follow(before, seed) - 1
-                    while gathered < near and (right < total or behind >= 0):
+                    while gathered < neighbours and (right < total or behind >= 0):
                         if right < total:
                             around[gathered] = right
                             gathered += 1
                             right = _follow(after, right + 1)
-                        if behind >= 0 and gathered < near:
+                        if behind >= 0 and gathered < neighbours:
                             around[gathered] = behind
                             gathered += 1
                             behind = _follow(before, behind) - 1
                 for c in range(gathered):
                     item = around[c]
                     if labels[item] == -1:
-                        own = _growth(points, item, low, high)
-                        if own < cost and _accepts(item, target, items, most, tally):
-                            best, cost = item, own
+                        growth = _growth(points, item, low, high)
+                        if growth < cost and _accepts(item, target, items, most, tally):
+                            best, cost = item, growth
             if best < 0 and (right < total or behind >= 0):
                 tried = 0
                 for key in by_count:
@@ -223,9 +223,9 @@ def grow(items, points, seeds, sizes, near):
                         continue
                     for item in _beside(pool, pool_starts, later, earlier, key, seed):
                         if item >= 0:
-                            own = _growth(points, item, low, high)
-                            if own < cost and _accepts(item, target, items, most, tally):
-                                best, cost = item, own
+                            growth = _growth(points, item, low, high)
+                            if growth < cost and _accepts(item, target, items, most, tally):
+                                best, cost = item, growth
                     tried += 1
                     if tried == VALUES:
                         break
@@ -236,7 +236,7 @@ def grow(items, points, seeds, sizes, near):
                 after[best], before[best + 1] = best + 1, best
                 later[place_of[best]], earlier[place_of[best] + 1] = place_of[best] + 1, place_of[best]
                 _count_in(best, items, tally)
-                _stretch(points, best, low, high)
+                _extend(points, best, low, high)
             elif target < limit:
                 target += 1
             else:
@@ -287,7 +287,7 @@ def place(items, points, labels, groups, todo, most, reach):
             m = head[g]
             while m >= 0:
                 _count_in(m, items, tally)
-                _stretch(points, m, low, high)
+                _extend(points, m, low, high)
                 m = behind[m]
             good = _accepts(item, sizes[g] + 1, items, most, tally)
             m = head[g]
@@ -296,9 +296,9 @@ def place(items, points, labels, groups, todo, most, reach):
                 m = behind[m]
             if good:
                 found += 1
-                own = _growth(points, item, low, high)
-                if own < cost:
-                    best, cost = g, own
+                growth = _growth(points, item, low, high)
+                if growth < cost:
+                    best, cost = g, growth
                 if found == TRIES:
                     break
         if best < 0:
@@ -417,9 +417,9 @@ def split(items, points, labels, groups, most, least):
                 continue
             side, widest = 0, -1.0
             for a in range(points.shape[1]):
-                own = points[order[first:last], a]
-                if own.max() - own.min() > widest:
-                    side, widest = a, own.max() - own.min()
+                places = points[order[first:last], a]
+                if places.max() - places.min() > widest:
+                    side, widest = a, places.max() - places.min()
             order[first:last] = order[first:last][np.argsort(points[order[first:last], side], kind="mergesort")]
             for step in range(CUTS):
                 cut = first + size // 2 + ((step + 1) // 2 if step % 2 else -(step // 2))

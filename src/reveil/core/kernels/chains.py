@@ -9,36 +9,36 @@ import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
-FEW = 8  # candidates that a slot may have to be compared with those of the same person's other slots
+FEW = 8  # candidates that an appearance may have to be compared with those of the same person's other appearances
 
 
 class LiveCandidates(NamedTuple):
-    """Slot i may be in the groups ``groups[offsets[i]:offsets[i + 1]]``, as far as they are ``alive``.
+    """Appearance i may be in the groups ``groups[offsets[i]:offsets[i + 1]]``, as far as they are ``alive``.
 
-    Slots that are ``loose`` may be in no group.
+    Appearances that are ``loose`` may be in no group.
     """
 
-    offsets: npt.NDArray[np.int64]  # (slots + 1)
+    offsets: npt.NDArray[np.int64]  # (appearances + 1)
     groups: npt.NDArray[np.int32]  # (candidates)
     sets: npt.NDArray[np.uint64]  # (groups, words): the values of each group as bits
-    loose: npt.NDArray[np.bool_]  # (slots)
+    loose: npt.NDArray[np.bool_]  # (appearances)
     alive: npt.NDArray[np.bool_]  # (candidates); changed
 
 
 class Marks(NamedTuple):
-    """What has happened to each slot; marks are added."""
+    """What has happened to each appearance; marks are added."""
 
-    dirty: npt.NDArray[np.bool_]  # (slots): something has changed
-    broken: npt.NDArray[np.bool_]  # (slots): nothing would be left
+    dirty: npt.NDArray[np.bool_]  # (appearances): something has changed
+    broken: npt.NDArray[np.bool_]  # (appearances): nothing would be left
 
 
 class ReleaseCandidates(NamedTuple):
-    """The slots of one release: who, and in which of its groups they may be."""
+    """The appearances of one release: who, and in which of its groups they may be."""
 
-    offsets: npt.NDArray[np.int64]  # (slots + 1)
+    offsets: npt.NDArray[np.int64]  # (appearances + 1)
     groups: npt.NDArray[np.int32]  # (candidates), numbered within the release
     first: int  # the number of its first group among all
-    person: npt.NDArray[np.int32]  # (slots)
+    person: npt.NDArray[np.int32]  # (appearances)
     release: int
 
 
@@ -50,21 +50,23 @@ class GroupSets(NamedTuple):
     signature: npt.NDArray[np.int32]  # (groups)
 
 
-class Settled(NamedTuple):
-    """What is left for each slot: how many groups, the fewest values of one, one group, whether all have one set."""
+class SignaturesLeft(NamedTuple):
+    """What each appearance has left: how many groups, the fewest values of one, one group, whether all have one set."""
 
-    many: npt.NDArray[np.int64]  # (slots)
-    least: npt.NDArray[np.int64]  # (slots)
-    group: npt.NDArray[np.int64]  # (slots)
-    settled: npt.NDArray[np.bool_]  # (slots)
+    many: npt.NDArray[np.int64]  # (appearances)
+    least: npt.NDArray[np.int64]  # (appearances)
+    group: npt.NDArray[np.int64]  # (appearances)
+    agreed: npt.NDArray[np.bool_]  # (appearances)
 
 
 @kernel
 def admit(candidates, masks, marks):
-    """Drop the groups of each slot that share no value with its mask, and from the mask what none of the others has.
+    """Drop the groups of each appearance that share no value with its mask, and from the mask what no other group has.
 
-    Slots that are ``loose`` may be in no group: their masks stay. A slot that nothing would be left of is ``broken``
-    and stays as it is. Whatever changes is ``dirty``. ``masks`` is (slots, words). Returns how many slots changed.
+    Appearances that are ``loose`` may be in no group: their masks stay. An appearance that nothing would be left of is
+    ``broken`` and stays as it is. Whatever changes is ``dirty``. ``masks`` is (appearances, words). Returns how many
+    appearances
+    changed.
     """
     offsets, groups, sets = candidates.offsets, candidates.groups, candidates.sets
     loose, alive = candidates.loose, candidates.alive
@@ -117,9 +119,9 @@ def admit(candidates, masks, marks):
 def chain(before, changed, masks, marks):
     """Narrow masks along each life, forwards and backwards: equal where nothing changed, different where it did.
 
-    ``before`` is the slot of the same person before each one (-1: none), always a smaller number; ``changed`` is 0
-    where the value is known to be the same as there, 1 where it is known to be another, -1 where nothing is known.
-    A pair that excludes each other is ``broken`` and stays as it is. Returns how many slots changed.
+    ``before`` is the appearance of the same person before each one (-1: none), always a smaller number; ``changed`` is
+    0 where the value is known to be the same as there, 1 where it is known to be another, -1 where nothing is known. A
+    pair that excludes each other is ``broken`` and stays as it is. Returns how many appearances changed.
     """
     dirty, broken = marks.dirty, marks.broken
     n, words = masks.shape
@@ -182,12 +184,12 @@ def _bits(masks, i):
 
 
 @kernel
-def agree(persons, person_slots, candidates, before, kept, everywhere, marks):
-    """Drop the groups of a slot whose set of values does not go with any that the person may have at another time.
+def agree(persons, person_appearances, candidates, before, kept, everywhere, marks):
+    """Drop the groups of an appearance whose values do not go with any that the person may have at another time.
 
-    ``person_slots[persons[p]:persons[p + 1]]`` are the slots of person p. ``everywhere``: any two sets of a person are
-    equal or share nothing. Otherwise the sets of a slot and the one before it are equal where ``kept``. Only slots with
-    few candidates are held against the others. Returns how many slots changed.
+    ``person_appearances[persons[p]:persons[p + 1]]`` are the appearances of person p. ``everywhere``: any two sets of a
+    person are equal or share nothing. Otherwise the sets of an appearance and the one before it are equal where
+    ``kept``. Only appearances with few candidates are held against the others. Returns how many appearances changed.
     """
     offsets, groups, sets = candidates.offsets, candidates.groups, candidates.sets
     loose, alive = candidates.loose, candidates.alive
@@ -195,14 +197,14 @@ def agree(persons, person_slots, candidates, before, kept, everywhere, marks):
     moved = 0
     for p in range(persons.shape[0] - 1):
         for a in range(persons[p], persons[p + 1]):
-            j = person_slots[a]
+            j = person_appearances[a]
             few = 0
             for f in range(offsets[j], offsets[j + 1]):
                 few += alive[f]
             if loose[j] or few == 0 or few > FEW:
                 continue
             for b in range(persons[p], persons[p + 1]):
-                i = person_slots[b]
+                i = person_appearances[b]
                 linked = (before[i] == j and kept[i]) or (before[j] == i and kept[j])
                 if i == j or not (everywhere or linked):
                     continue
@@ -247,19 +249,19 @@ def go_together(sets, one, other, apart):
 
 
 @kernel
-def settle(placed, told, group_sets, out):
-    """Look which signatures each slot of a release may have beside those that the person is known to have had.
+def signatures_left(placed, told, group_sets, out):
+    """Look which signatures each appearance of a release may have beside those that the person is known to have had.
 
     ``told[p, t]`` is a group with the signature of person p in release t, -1 where it is not known; any two signatures
-    of a person are equal or share nothing. Writes what is left for each slot into ``out``.
+    of a person are equal or share nothing. Writes what is left for each appearance into ``out``.
     """
     offsets, groups, person = placed.offsets, placed.groups, placed.person
     first, release = placed.first, placed.release
     sets, distinct, signature = group_sets.bits, group_sets.distinct, group_sets.signature
-    many, least, group, settled = out.many, out.least, out.group, out.settled
+    many, least, group, agreed = out.many, out.least, out.group, out.agreed
     for i in range(person.shape[0]):
         p = person[i]
-        many[i], least[i], group[i], settled[i] = 0, 0, -1, True
+        many[i], least[i], group[i], agreed[i] = 0, 0, -1, True
         for e in range(offsets[i], offsets[i + 1]):
             g = groups[e] + first
             good = True
@@ -274,7 +276,7 @@ def settle(placed, told, group_sets, out):
             if many[i] == 0:
                 group[i] = g
             elif signature[g] != signature[group[i]]:
-                settled[i] = False
+                agreed[i] = False
             many[i] += 1
         if many[i] == 0:
-            settled[i] = False
+            agreed[i] = False

@@ -149,10 +149,10 @@ def repair(values, members, offsets, failing, target, reach, rounds):
                     before = over + excess(theirs, stop - begin, shares, target)
                     replace(values, members[out], members[back], first, mine)
                     replace(values, members[back], members[out], first, theirs)
-                    own = excess(mine, end - start, shares, target)
-                    if own + excess(theirs, stop - begin, shares, target) < before - 1e-12:
+                    mine_over = excess(mine, end - start, shares, target)
+                    if mine_over + excess(theirs, stop - begin, shares, target) < before - 1e-12:
                         members[out], members[back] = members[back], members[out]
-                        over = own
+                        over = mine_over
                         helped = True
                     else:
                         replace(values, members[back], members[out], first, mine)
@@ -193,13 +193,13 @@ def clusters(points, values, starts, ends, least, target, tries):
             distance = np.empty(alive.shape[0])
             for p in range(alive.shape[0]):
                 distance[p] = np.sum((points[alive[p]] - seed) ** 2)
-            near = alive[np.argsort(distance, kind="mergesort")]
-            cluster[:] = near[:least]
+            by_distance = alive[np.argsort(distance, kind="mergesort")]
+            cluster[:] = by_distance[:least]
             count(values, cluster, 0, least, first, tally)
             over = excess(tally, least, shares, target)
             if over > 0:
                 gradient(tally, least, whole, target, slope)
-            for candidate in near[least : least + tries]:
+            for candidate in by_distance[least : least + tries]:
                 if over <= 0:
                     break
                 out, heaviest = 0, -np.inf

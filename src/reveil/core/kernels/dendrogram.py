@@ -43,12 +43,12 @@ class Links(NamedTuple):
 def _growth(clusters, a, b):
     """Return by how much the certainty penalty of all the records of two clusters grows when they become one."""
     sizes, lo, hi = clusters.sizes, clusters.lo, clusters.hi
-    own, other, joint = 0.0, 0.0, 0.0
+    one, other, joint = 0.0, 0.0, 0.0
     for x in range(lo.shape[1]):
-        own += hi[a, x] - lo[a, x]
+        one += hi[a, x] - lo[a, x]
         other += hi[b, x] - lo[b, x]
         joint += max(hi[a, x], hi[b, x]) - min(lo[a, x], lo[b, x])
-    return (sizes[a] + sizes[b]) * joint - sizes[a] * own - sizes[b] * other
+    return (sizes[a] + sizes[b]) * joint - sizes[a] * one - sizes[b] * other
 
 
 @kernel
@@ -173,10 +173,10 @@ def contract(neighbours, into, count):
     many = 0
     for c in range(count):
         stamp[c] = c
-        for near in (c - 1, c + 1):
-            if 0 <= near < count:
-                stamp[near] = c
-                found[many] = near
+        for beside in (c - 1, c + 1):
+            if 0 <= beside < count:
+                stamp[beside] = c
+                found[many] = beside
                 many += 1
         for i in range(first[c], first[c + 1]):
             for e in range(starts[parts[i]], starts[parts[i] + 1]):

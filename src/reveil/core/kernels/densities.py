@@ -25,7 +25,7 @@ class BoxTree(NamedTuple):
     weights: npt.NDArray[np.float64]  # (boxes)
 
 
-class CloserLook(NamedTuple):
+class ExactCells(NamedTuple):
     """What the ends of a box do not tell, of the attributes that need it.
 
     ``hi[j, b]`` is the highest code that is not null, ``null[j, b]`` whether null is admitted, and a cell
@@ -55,10 +55,10 @@ def hulls(start, end, boxes):
 
 
 @kernel
-def weights_on(points, tree, closer, out):
+def weights_on(points, tree, exact, out):
     """Put into ``out[p]`` the sum of the weights of all boxes that hold point p; ``points`` is (points, attributes)."""
     start, end, child, nodes, boxes, weights = tree
-    loose, hi, null, cells, offsets, members = closer
+    loose, hi, null, cells, offsets, members = exact
     width = points.shape[1]
     stack = np.empty(128, np.int64)
     for p in range(points.shape[0]):

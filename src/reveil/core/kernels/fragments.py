@@ -99,9 +99,9 @@ def survey(table, starts, ends, given, out):
                     continue
                 rest = 0.0
                 for i in range(axes):
-                    own = nodes[i, : heights[i]]
-                    both[i] = spread(before, sums[i], least[i], most[i], own) + spread(
-                        weight[p + 1], total[p + 1, i], lo[p + 1, i], hi[p + 1, i], own
+                    levels = nodes[i, : heights[i]]
+                    both[i] = spread(before, sums[i], least[i], most[i], levels) + spread(
+                        weight[p + 1], total[p + 1, i], lo[p + 1, i], hi[p + 1, i], levels
                     )
                     if i != j:
                         rest += both[i] / scales[i]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from reveil.core.kernels import kernel
 
-LOOK = 48  # so many holes on either side are tried for a record that does not fit all of them
+HOLES_TRIED = 48  # so many holes on either side are tried for a record that does not fit all of them
 PARTNERS = 8  # so many other movers of one value are tried as partners
 REFRESH = 32  # after so many groups the frequencies are sorted anew
 
@@ -137,7 +137,7 @@ def _meet(one, one_start, one_end, other, other_start, other_end):
 def fit_movers(movers, holes, ranks, values):
     """Put movers into holes of their value whose signature shares nothing with what they were told; -1: none.
 
-    At most ``LOOK`` holes to each side along the curve are tried.
+    At most ``HOLES_TRIED`` holes to each side along the curve are tried.
     """
     records, told, told_starts = movers
     found = np.full(records.shape[0], -1, np.int64)
@@ -146,7 +146,7 @@ def fit_movers(movers, holes, ranks, values):
         value = values[records[i]]
         start, end = holes.starts[value], holes.starts[value + 1]
         place = start + np.searchsorted(holes.ranks[start:end], ranks[records[i]])
-        for away in range(LOOK):
+        for away in range(HOLES_TRIED):
             for h in (place + away, place - away - 1):
                 if found[i] < 0 and start <= h < end and free[h]:
                     s = holes.sets[h]

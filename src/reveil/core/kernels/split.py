@@ -11,17 +11,17 @@ DEPTH = 64  # a bucket of 2**63 groups would need one more
 
 
 @kernel
-def split(order, slot_starts, buckets, sizes, points, cells, offsets):
-    """Split each bucket; ``cells`` gets the record of each (group, slot), -1 where there is none.
+def split(order, value_starts, buckets, sizes, points, cells, offsets):
+    """Split each bucket; ``cells`` gets the record of each (group, value), -1 where there is none.
 
-    The slots of bucket b are ``buckets[b]..buckets[b+1]``; slot s lists its records in
-    ``order[slot_starts[s]:slot_starts[s+1]]``, which is permuted in place. Bucket b has as many groups as its longest
-    list, ``sizes[b]``, and group j has its cells from ``offsets[b] + j * slots`` on.
+    The values of bucket b are ``buckets[b]..buckets[b+1]``; value s lists its records in
+    ``order[value_starts[s]:value_starts[s+1]]``, which is permuted in place. Bucket b has as many groups as its longest
+    list, ``sizes[b]``, and group j has its cells from ``offsets[b] + j * values`` on.
 
     A node of g groups is cut along the attribute in which its records lie furthest apart, at the middle of all its
     records: g // 2 groups to the left, the others to the right. A list that is shorter than g has holes, and each of
     its records goes to its own side of the cut as long as there is room. Which of equal records goes where depends on
-    their order in the list. Nothing depends on which slot is which.
+    their order in the list. Nothing depends on which value is which.
     """
     widest = 0
     for b in range(buckets.shape[0] - 1):
@@ -32,10 +32,10 @@ def split(order, slot_starts, buckets, sizes, points, cells, offsets):
     keys = np.empty(order.shape[0], points.dtype)
     first = np.empty(DEPTH, np.int64)
     for b in range(buckets.shape[0] - 1):
-        slots = buckets[b + 1] - buckets[b]
-        for s in range(slots):
-            lo[0, s] = slot_starts[buckets[b] + s]
-            hi[0, s] = slot_starts[buckets[b] + s + 1]
+        values = buckets[b + 1] - buckets[b]
+        for s in range(values):
+            lo[0, s] = value_starts[buckets[b] + s]
+            hi[0, s] = value_starts[buckets[b] + s + 1]
         count[0], first[0] = sizes[b], 0
         top = 0
         while top >= 0:
@@ -44,26 +44,26 @@ def split(order, slot_starts, buckets, sizes, points, cells, offsets):
                 top -= 1
                 continue
             if groups == 1:
-                at = offsets[b] + first[top] * slots
-                for s in range(slots):
+                at = offsets[b] + first[top] * values
+                for s in range(values):
                     cells[at + s] = order[lo[top, s]] if hi[top, s] > lo[top, s] else -1
                 top -= 1
                 continue
             left = groups // 2
             right = groups - left
             total = 0
-            for s in range(slots):
+            for s in range(values):
                 total += hi[top, s] - lo[top, s]
-            a = _widest(order, lo[top], hi[top], slots, points)
+            a = _widest(order, lo[top], hi[top], values, points)
             at = 0
-            for s in range(slots):
+            for s in range(values):
                 for i in range(lo[top, s], hi[top, s]):
                     keys[at] = points[order[i], a]
                     at += 1
             middle = min(max((total * left + groups // 2) // groups, 1), total - 1)
             cut = _smallest(keys, total, middle - 1)
             # The left half replaces the node, the right half goes on top: it is taken first, and the places agree.
-            for s in range(slots):
+            for s in range(values):
                 start, end = lo[top, s], hi[top, s]
                 mine = end - start
                 below, upto = 0, 0
@@ -82,12 +82,12 @@ def split(order, slot_starts, buckets, sizes, points, cells, offsets):
 
 
 @kernel
-def _widest(order, lo, hi, slots, points):
+def _widest(order, lo, hi, values, points):
     """Return the attribute in which the records of a node lie furthest apart."""
     best, wide = 0, -1.0
     for a in range(points.shape[1]):
         low, high = np.inf, -np.inf
-        for s in range(slots):
+        for s in range(values):
             for i in range(lo[s], hi[s]):
                 x = points[order[i], a]
                 low = min(low, x)
@@ -133,16 +133,16 @@ def swap(cells, offsets, buckets, sizes, points):
     """
     width = points.shape[1]
     for b in range(buckets.shape[0] - 1):
-        slots = buckets[b + 1] - buckets[b]
+        values = buckets[b + 1] - buckets[b]
         for j in range(sizes[b] - 1):
-            one, other = offsets[b] + j * slots, offsets[b] + (j + 1) * slots
-            before = _extent(cells, one, slots, points, width) + _extent(cells, other, slots, points, width)
-            for s in range(slots):
+            one, other = offsets[b] + j * values, offsets[b] + (j + 1) * values
+            before = _extent(cells, one, values, points, width) + _extent(cells, other, values, points, width)
+            for s in range(values):
                 if cells[one + s] == cells[other + s]:
                     continue
                 cells[one + s], cells[other + s] = cells[other + s], cells[one + s]
-                mine = _extent(cells, one, slots, points, width)
-                theirs = _extent(cells, other, slots, points, width)
+                mine = _extent(cells, one, values, points, width)
+                theirs = _extent(cells, other, values, points, width)
                 if mine >= 0 and theirs >= 0 and mine + theirs < before - 1e-9:
                     before = mine + theirs
                 else:
@@ -150,12 +150,12 @@ def swap(cells, offsets, buckets, sizes, points):
 
 
 @kernel
-def _extent(cells, at, slots, points, width):
+def _extent(cells, at, values, points, width):
     """Return the sum of the sides of a group's box; -1 without records."""
     total = 0.0
     for a in range(width):
         low, high = np.inf, -np.inf
-        for s in range(slots):
+        for s in range(values):
             record = cells[at + s]
             if record >= 0:
                 x = points[record, a]

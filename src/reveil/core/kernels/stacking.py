@@ -71,7 +71,7 @@ class _Sorted(NamedTuple):
 class _Tally(NamedTuple):
     """Counting the values of a node, while it is cut."""
 
-    own: npt.NDArray[np.int64]  # (values): how many records the node has; all zero before and after
+    counts: npt.NDArray[np.int64]  # (values): how many records the node has; all zero before and after
     need: npt.NDArray[np.int64]  # (values): how many have to come to the left; negative: to leave it. All zero before
     seen: npt.NDArray[np.int64]  # (values): those that the node has
     low: npt.NDArray[np.int64]  # (values), (values): what the left side may have up to each value seen
@@ -166,14 +166,14 @@ def needs(by_value, size, at, left, right, shares, tally):
     gets what lies there, or what comes nearest to it and leaves the later values their shares.
     """
     least, below = shares
-    own, need, seen, low, high = tally
+    counts, need, seen, low, high = tally
     m = 0
     for j in range(size):
         v = by_value[j]
-        if own[v] == 0:
+        if counts[v] == 0:
             seen[m] = v
             m += 1
-        own[v] += 1
+        counts[v] += 1
         if j < at:
             need[v] -= 1  # what lies there; what should lie there is added below
     seen[:m].sort()
@@ -185,19 +185,19 @@ def needs(by_value, size, at, left, right, shares, tally):
         low[t], high[t] = _bounds(together, left, right, fewest, below[v] + 1)
         if t < m - 1:
             after = seen[t + 1]
-            few, many = _bounds(own[after], left, right, least[after], least[after] + 1)
+            few, many = _bounds(counts[after], left, right, least[after], least[after] + 1)
             low[t], high[t] = max(low[t], low[t + 1] - many), min(high[t], high[t + 1] - few)
-        together -= own[v]
+        together -= counts[v]
         if t > 0:
             fewest = below[v - 1]
     given = 0
     for t in range(m):
         v = seen[t]
-        few, many = _bounds(own[v], left, right, least[v], least[v] + 1)
+        few, many = _bounds(counts[v], left, right, least[v], least[v] + 1)
         share = min(max(-need[v], few, low[t] - given), many, high[t] - given)
         need[v] += share
         given += share
-        own[v] = 0
+        counts[v] = 0
     return m
 
 

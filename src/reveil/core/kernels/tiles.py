@@ -43,10 +43,10 @@ def arrange(codes, index, starts, ends, scratch):
             for code in range(low, high + 1):
                 scratch[code] = 0
         else:
-            own = np.empty(end - start, codes.dtype)
+            part = np.empty(end - start, codes.dtype)
             for i in range(start, end):
-                own[i - start] = codes[index[i]]
-            order = np.argsort(own, kind="mergesort")
+                part[i - start] = codes[index[i]]
+            order = np.argsort(part, kind="mergesort")
             for i in range(end - start):
                 room[i] = index[start + order[i]]
         for i in range(end - start):

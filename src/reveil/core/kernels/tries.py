@@ -29,15 +29,15 @@ def shared_bits(keys, out):
 
 
 @kernel
-def nest(records, slot, shared, starts, slots, cells, offsets):
-    """Split each bucket; ``cells`` gets the record of each (group, slot), -1 where there is none.
+def nest(records, value, shared, starts, values, cells, offsets):
+    """Split each bucket; ``cells`` gets the record of each (group, value), -1 where there is none.
 
-    Bucket b has ``slots[b]`` slots and the records ``starts[b]..starts[b+1]``, sorted by key; ``slot`` is the slot of
-    each, and ``shared`` how many bits its key has in common with the one before. Its groups have their cells from
-    ``offsets[b]`` on, ``slots[b]`` each.
+    Bucket b has ``values[b]`` values and the records ``starts[b]..starts[b+1]``, sorted by key; ``value`` is the value
+    of each, and ``shared`` how many bits its key has in common with the one before. Its groups have their cells from
+    ``offsets[b]`` on, ``values[b]`` each.
 
     Every prefix that two keys share is a region. In each, once all the regions inside it are done, the first records
-    of all the slots that are left form groups as long as every slot has one; what remains goes to the region around
+    of all the values that are left form groups as long as every value has one; what remains goes to the region around
     it. So who is grouped with whom inside a region that holds complete groups depends on nothing outside it. What
     remains in the whole space forms groups with holes.
     """
@@ -46,55 +46,55 @@ def nest(records, slot, shared, starts, slots, cells, offsets):
         deepest = max(deepest, shared[i])
     room = 3
     widest = 1
-    for b in range(slots.shape[0]):
-        widest = max(widest, slots[b])
+    for b in range(values.shape[0]):
+        widest = max(widest, values[b])
     room += deepest
     depth = np.empty(room, np.int64)
     head = np.empty((room, widest), np.int64)
     tail = np.empty((room, widest), np.int64)
     after = np.empty(records.shape[0], np.int64)
-    for b in range(slots.shape[0]):
+    for b in range(values.shape[0]):
         at = offsets[b]
         top = -1
         for i in range(starts[b], starts[b + 1] + 1):
             # Behind the last record everything ends.
             common = -1 if i == starts[b + 1] else (0 if i == starts[b] else shared[i])
             while top >= 0 and depth[top] > common:
-                at = _form(records, cells, at, head[top], after, slots[b])
+                at = _form(records, cells, at, head[top], after, values[b])
                 if top > 0 and depth[top - 1] >= common:
-                    _append(head, tail, after, top, slots[b])
+                    _append(head, tail, after, top, values[b])
                     top -= 1
                 else:
                     depth[top] = common
             if i < starts[b + 1]:
                 top += 1
                 depth[top] = deepest + 1
-                for s in range(slots[b]):
+                for s in range(values[b]):
                     head[top, s] = -1
-                head[top, slot[i]] = i
-                tail[top, slot[i]] = i
+                head[top, value[i]] = i
+                tail[top, value[i]] = i
                 after[i] = -1
         if top >= 0:
-            _rest(records, cells, at, head[top], after, slots[b])
+            _form_with_holes(records, cells, at, head[top], after, values[b])
 
 
 @kernel
-def _form(records, cells, at, head, after, slots):
-    """Form groups of the first records of all slots as long as each has one; return where the next group goes."""
+def _form(records, cells, at, head, after, values):
+    """Form groups of the first records of all values as long as each has one; return where the next group goes."""
     while True:
-        for s in range(slots):
+        for s in range(values):
             if head[s] < 0:
                 return at
-        for s in range(slots):
+        for s in range(values):
             cells[at + s] = records[head[s]]
             head[s] = after[head[s]]
-        at += slots
+        at += values
 
 
 @kernel
-def _append(head, tail, after, top, slots):
+def _append(head, tail, after, top, values):
     """Put the lists of the topmost node behind those of the one below it."""
-    for s in range(slots):
+    for s in range(values):
         if head[top, s] >= 0:
             if head[top - 1, s] < 0:
                 head[top - 1, s] = head[top, s]
@@ -104,16 +104,16 @@ def _append(head, tail, after, top, slots):
 
 
 @kernel
-def _rest(records, cells, at, head, after, slots):
+def _form_with_holes(records, cells, at, head, after, values):
     """Form groups with holes of what is left."""
     while True:
         some = False
-        for s in range(slots):
+        for s in range(values):
             some |= head[s] >= 0
         if not some:
             return
-        for s in range(slots):
+        for s in range(values):
             cells[at + s] = records[head[s]] if head[s] >= 0 else -1
             if head[s] >= 0:
                 head[s] = after[head[s]]
-        at += slots
+        at += values

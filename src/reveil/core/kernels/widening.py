@@ -54,9 +54,9 @@ def boxes(points, nulls):
 
 
 @kernel
-def widen(points, partner, nulls, own):
-    """Widen each box of ``own`` to cover its partner, a point."""
-    lo, hi, null = own.lo, own.hi, own.null
+def widen(points, partner, nulls, row_boxes):
+    """Widen each box of ``row_boxes`` to cover its partner, a point."""
+    lo, hi, null = row_boxes.lo, row_boxes.hi, row_boxes.null
     for i in range(points.shape[0]):
         for a in range(points.shape[1]):
             code = points[partner[i], a]
@@ -68,13 +68,13 @@ def widen(points, partner, nulls, own):
 
 
 @kernel
-def costs(points, own, members, filled, rows, persons, attributes):
+def costs(points, row_boxes, members, filled, rows, persons, attributes):
     """Return how wide each row's box is once it covers each person, over all attributes together: (rows, persons).
 
-    ``own`` are the boxes, and ``members[row, :filled]`` the records inside so far. Widths are those of the loss metric:
-    0 for one value, 1 for all of them, and a step for null beside values.
+    ``row_boxes`` are the boxes, and ``members[row, :filled]`` the records inside so far. Widths are those of the loss
+    metric: 0 for one value, 1 for all of them, and a step for null beside values.
     """
-    lo, hi, null = own.lo, own.hi, own.null
+    lo, hi, null = row_boxes.lo, row_boxes.hi, row_boxes.null
     kinds, nulls, offsets, positions, steps, level_offsets, levels, nodes, widths = attributes
     out = np.zeros((rows.shape[0], persons.shape[0]))
     seen = np.empty(members.shape[1], np.int32)
@@ -132,13 +132,13 @@ def widths_of(points, members, attributes):
     """Return how wide the box of each row is, over all attributes; ``members`` are the records inside, row by row."""
     n = members.shape[0]
     out = np.zeros(n)
-    own = boxes(points[members[:, 0]], attributes.nulls)
+    row_boxes = boxes(points[members[:, 0]], attributes.nulls)
     for m in range(1, members.shape[1]):
-        widen(points, members[:, m], attributes.nulls, own)
+        widen(points, members[:, m], attributes.nulls, row_boxes)
     row, last = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for i in range(n):
         row[0] = i
         last[0] = members[i, 0]
-        full = costs(points, own, members, members.shape[1], row, last, attributes)
+        full = costs(points, row_boxes, members, members.shape[1], row, last, attributes)
         out[i] = full[0, 0]
     return out

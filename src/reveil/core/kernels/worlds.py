@@ -1,8 +1,9 @@
 """The worlds of small components: all of them, counted, or some of them, drawn.
 
-A component has slots, each a person in a release, in the order in which they are filled; a slot has options: a group,
-a value, and the rows of the group with that value. A world takes an option for every slot, no more rows than there
-are, no more of a group than it has room, and obeys what is known of each life and of the signatures of a person.
+A component has appearances, each a person in a release, in the order in which they are filled; an appearance has
+options: a group, a value, and the rows of the group with that value. A world takes an option for every appearance, no
+more rows than there are, no more of a group than it has room, and obeys what is known of each life and of the
+signatures of a person.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from reveil.core.kernels.chains import go_together
 
 
 class Options(NamedTuple):
-    """The slots of component c are ``slots[components[c]:components[c + 1]]``, in the order of lives.
+    """The appearances of component c are ``appearances[components[c]:components[c + 1]]``, in the order of lives.
 
-    Slot s has the options ``first[s]:first[s + 1]``. ``rank`` numbers the different values of a slot from 0.
+    Appearance s has the options ``first[s]:first[s + 1]``. ``rank`` numbers the different values of an appearance from
+    0.
     """
 
     components: npt.NDArray[np.int64]  # (components + 1)
-    slots: npt.NDArray[np.int64]  # (slots of the components)
-    first: npt.NDArray[np.int64]  # (all slots + 1)
+    appearances: npt.NDArray[np.int64]  # (appearances of the components)
+    first: npt.NDArray[np.int64]  # (all appearances + 1)
     group: npt.NDArray[np.int64]  # (options)
     value: npt.NDArray[np.int32]  # (options)
     row: npt.NDArray[np.int64]  # (options): the rows of the group with the value
@@ -32,16 +34,16 @@ class Options(NamedTuple):
 
 
 class Lives(NamedTuple):
-    """What is known of the slots of one person, and of the sets of values of the groups.
+    """What is known of the appearances of one person, and of the sets of values of the groups.
 
     ``before`` and ``changed`` are as in :func:`reveil.core.kernels.chains.chain`. ``everywhere``: any two sets of a
-    person are equal or share nothing; otherwise those of a slot and the one before it are equal where ``kept``.
+    person are equal or share nothing; otherwise those of an appearance and the one before it are equal where ``kept``.
     """
 
-    before: npt.NDArray[np.int64]  # (all slots)
-    changed: npt.NDArray[np.int8]  # (all slots)
+    before: npt.NDArray[np.int64]  # (all appearances)
+    changed: npt.NDArray[np.int8]  # (all appearances)
     everywhere: bool
-    kept: npt.NDArray[np.bool_]  # (all slots)
+    kept: npt.NDArray[np.bool_]  # (all appearances)
     sets: npt.NDArray[np.uint64]  # (groups, words): the values of each group as bits
 
 
@@ -54,7 +56,7 @@ class Free(NamedTuple):
 
 @kernel
 def _fits(i, o, options, lives, free, chosen):
-    """Return whether slot i may take option o after what was chosen before."""
+    """Return whether appearance i may take option o after what was chosen before."""
     group, value, before = options.group, options.value, lives.before
     if free.rows[options.row[o]] == 0 or free.room[group[o]] == 0:
         return False
@@ -80,7 +82,7 @@ def count(given, lives, free, once, steps, tally):
     memberships allow it, and ``tally`` has them at the first option with the value. More than ``steps`` steps, and a
     component is given up.
     """
-    components, slots, options, rank = given.components, given.slots, given.first, given.rank
+    components, appearances, options, rank = given.components, given.appearances, given.first, given.rank
     group, row, left, room = given.group, given.row, free.rows, free.room
     chosen = np.full(options.shape[0] - 1, -1, np.int64)
     worlds = np.zeros(components.shape[0] - 1, np.int64)
@@ -90,7 +92,7 @@ def count(given, lives, free, once, steps, tally):
         room_for_keys = 1.0
         for d in range(many):
             top = 0
-            for o in range(options[slots[first + d]], options[slots[first + d] + 1]):
+            for o in range(options[appearances[first + d]], options[appearances[first + d] + 1]):
                 top = max(top, rank[o] + 1)
             room_for_keys *= max(top, 1)
         if once and room_for_keys > 2.0**62:
@@ -98,7 +100,7 @@ def count(given, lives, free, once, steps, tally):
             continue
         depth, done, found = 0, 0, 0
         pointer = np.empty(many + 1, np.int64)
-        pointer[0] = options[slots[first]] if many > 0 else 0
+        pointer[0] = options[appearances[first]] if many > 0 else 0
         while depth >= 0 and many > 0:
             done += 1
             if done > steps:
@@ -107,7 +109,7 @@ def count(given, lives, free, once, steps, tally):
                 if once:
                     key = 0
                     for d in range(many):
-                        s = slots[first + d]
+                        s = appearances[first + d]
                         top = 0
                         for o in range(options[s], options[s + 1]):
                             top = max(top, rank[o] + 1)
@@ -115,11 +117,11 @@ def count(given, lives, free, once, steps, tally):
                     keys[found] = key
                 else:
                     for d in range(many):
-                        tally[chosen[slots[first + d]]] += 1
+                        tally[chosen[appearances[first + d]]] += 1
                 found += 1
                 depth -= 1
                 continue
-            s = slots[first + depth]
+            s = appearances[first + depth]
             if chosen[s] >= 0:
                 left[row[chosen[s]]] += 1
                 room[group[chosen[s]]] += 1
@@ -136,9 +138,9 @@ def count(given, lives, free, once, steps, tally):
             pointer[depth] = o + 1
             depth += 1
             if depth < many:
-                pointer[depth] = options[slots[first + depth]]
+                pointer[depth] = options[appearances[first + depth]]
         for d in range(many):
-            s = slots[first + d]
+            s = appearances[first + d]
             if chosen[s] >= 0:
                 left[row[chosen[s]]] += 1
                 room[group[chosen[s]]] += 1
@@ -146,7 +148,7 @@ def count(given, lives, free, once, steps, tally):
         if done > steps:
             worlds[c] = -1
             for d in range(many):
-                tally[options[slots[first + d]] : options[slots[first + d] + 1]] = 0
+                tally[options[appearances[first + d]] : options[appearances[first + d] + 1]] = 0
             continue
         if once:
             keys[:found].sort()
@@ -157,13 +159,13 @@ def count(given, lives, free, once, steps, tally):
                 different += 1
                 key = keys[k]
                 for back in range(many):
-                    s = slots[first + many - 1 - back]
+                    s = appearances[first + many - 1 - back]
                     top = 0
                     for o in range(options[s], options[s + 1]):
                         top = max(top, rank[o] + 1)
-                    own, key = key % top, key // top
+                    digit, key = key % top, key // top
                     for o in range(options[s], options[s + 1]):
-                        if rank[o] == own:
+                        if rank[o] == digit:
                             tally[o] += 1
                             break
             found = different
@@ -173,15 +175,15 @@ def count(given, lives, free, once, steps, tally):
 
 @kernel
 def draw(given, lives, free, dice, tally):
-    """Draw worlds of each component, one for each line of ``dice``: every slot takes any option that fits.
+    """Draw worlds of each component, one for each line of ``dice``: every appearance takes any option that fits.
 
-    ``given`` are the options, ``tally`` is (options), and ``dice`` (lines, slots of the largest component).
+    ``given`` are the options, ``tally`` is (options), and ``dice`` (lines, appearances of the largest component).
 
     A world that was likelier to be drawn weighs less: its weight is the product of how many options there were. In
     ``tally`` is the weight of the worlds that take each option. Returns the sums of the weights and of their squares,
     in units of the largest weight there can be. A line that runs into a dead end weighs nothing.
     """
-    components, slots, options = given.components, given.slots, given.first
+    components, appearances, options = given.components, given.appearances, given.first
     group, row, before, left, room = given.group, given.row, lives.before, free.rows, free.room
     chosen = np.full(options.shape[0] - 1, -1, np.int64)
     total = np.zeros(components.shape[0] - 1)
@@ -189,13 +191,13 @@ def draw(given, lives, free, dice, tally):
     most = 1
     for s in range(options.shape[0] - 1):
         most = max(most, options[s + 1] - options[s])
-    good = np.empty(most, np.int64)  # the options of a slot that fit
+    good = np.empty(most, np.int64)  # the options of an appearance that fit
     for c in range(components.shape[0] - 1):
         first, many = components[c], components[c + 1] - components[c]
         for line in range(dice.shape[0]):
             weight, reached = 1.0, 0
             for d in range(many):
-                s = slots[first + d]
+                s = appearances[first + d]
                 fitting = 0
                 for o in range(options[s], options[s + 1]):
                     # Most options that do not fit have no row or no room left, and whoever is new has no life to obey.
@@ -215,7 +217,7 @@ def draw(given, lives, free, dice, tally):
             total[c] += weight
             squares[c] += weight * weight
             for d in range(reached):
-                s = slots[first + d]
+                s = appearances[first + d]
                 tally[chosen[s]] += weight
                 left[row[chosen[s]]] += 1
                 room[group[chosen[s]]] += 1

@@ -70,13 +70,13 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Divided:
-    """Blocks after their splits: block b has the records ``own[starts[b]:ends[b]]``.
+    """Blocks after their splits: block b has the records ``records[starts[b]:ends[b]]``.
 
     The first blocks are those that were given. Of the others, ``origin`` is the block each was split from, ``source``
     a record in its region and ``levels`` the level of the region.
     """
 
-    own: CodeArray
+    records: CodeArray
     starts: IntArray
     ends: IntArray
     origin: CodeArray
@@ -108,35 +108,35 @@ def build(
     if capacity < 1:
         raise ValueError("a block holds at least one record")
     n = len(keys)
-    own = np.arange(n, dtype=np.int32)
+    all_records = np.arange(n, dtype=np.int32)
     starts, ends = np.zeros(1, np.int64), np.array([n], np.int64)
     if model is None:
-        divided = divide(keys, own, starts, ends, capacity)
+        divided = divide(keys, all_records, starts, ends, capacity)
     else:
         read = tuple(sensitive) if model.tags.reads_values else ()
         against = {a.name: a.reference() for a in read} if table is None else table
-        divided = _Judged(keys, own, capacity, model, read, against).divide()
+        divided = _Judged(keys, all_records, capacity, model, read, against).divide()
     words = np.concatenate([np.zeros((1, keys.shape[1]), np.uint64), divided.prefixes(keys)])
     levels = np.concatenate([np.zeros(1, np.int32), divided.levels])
     regions, order = Regions.of(words, levels, bits)
     starts, ends = divided.starts[order], divided.ends[order]
     records = np.empty(n, np.int32)
-    bang_build.line_up(divided.own, starts, ends, records)
+    bang_build.line_up(divided.records, starts, ends, records)
     return Blocks(regions, ends - starts, records)
 
 
-def divide(keys: KeyArray, own: CodeArray, starts: IntArray, ends: IntArray, capacity: int) -> Divided:
+def divide(keys: KeyArray, records: CodeArray, starts: IntArray, ends: IntArray, capacity: int) -> Divided:
     """Split every block with more than twice the capacity, as long as both parts keep the capacity."""
     blocks = len(starts)
-    room = blocks + len(own) // capacity
+    room = blocks + len(records) // capacity
     first, last = np.empty(room, np.int64), np.empty(room, np.int64)
     first[:blocks], last[:blocks] = starts, ends
     origin, source, level = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    own = own.copy()
-    given, splits = bang_build.BlockRanges(own, first, last), bang_build.Splits(origin, source, level)
+    records = records.copy()
+    given, splits = bang_build.BlockRanges(records, first, last), bang_build.Splits(origin, source, level)
     total = bang_build.divide(keys, given, blocks, 2 * capacity, capacity, splits)
     new = slice(blocks, total)
-    return Divided(own, first[:total], last[:total], origin[new], source[new], level[new])
+    return Divided(records, first[:total], last[:total], origin[new], source[new], level[new])
 
 
 class _Judged:
@@ -145,19 +145,19 @@ class _Judged:
     def __init__(
         self,
         keys: KeyArray,
-        own: CodeArray,
+        records: CodeArray,
         capacity: int,
         model: Model,
         sensitive: tuple[SensitiveAttribute, ...],
         table: Mapping[str, Reference],
     ) -> None:
-        self.keys, self.own, self.model, self.sensitive, self.table = keys, own, model, sensitive, table
+        self.keys, self.records, self.model, self.sensitive, self.table = keys, records, model, sensitive, table
         self.most = 2 * capacity
         self.least = max(capacity, model.minimum_size)
-        self.starts, self.ends = np.zeros(1, np.int64), np.array([len(own)], np.int64)
+        self.starts, self.ends = np.zeros(1, np.int64), np.array([len(records)], np.int64)
         self.origin, self.source, self.levels = (np.zeros(0, np.int32) for _ in range(3))
         self.values = [a.codes for a in sensitive]
-        self.room = np.empty(len(own), np.int32)
+        self.room = np.empty(len(records), np.int32)
 
     def divide(self) -> Divided:
         """Split until every block that is too large has been tried in vain."""
@@ -165,7 +165,7 @@ class _Judged:
         while True:
             open_blocks = open_blocks[(self.ends - self.starts)[open_blocks] > self.most]
             if not len(open_blocks):
-                return Divided(self.own, self.starts, self.ends, self.origin, self.source, self.levels)
+                return Divided(self.records, self.starts, self.ends, self.origin, self.source, self.levels)
             open_blocks = self._round(open_blocks)
 
     def _round(self, blocks: IntArray) -> IntArray:
@@ -175,7 +175,7 @@ class _Judged:
         room = int(np.clip(ends - starts - 2 * self.least + 1, 0, 64 * self.keys.shape[1]).sum())
         offsets = np.empty(len(blocks) + 1, np.int64)
         parts = bang_build.BlockParts(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int32))
-        bang_build.paths(self.keys, bang_build.BlockRanges(self.own, starts, ends), self.least, offsets, parts)
+        bang_build.paths(self.keys, bang_build.BlockRanges(self.records, starts, ends), self.least, offsets, parts)
         first, last, level = parts
         whole = self._histograms(starts, ends)
         chosen = np.full(len(blocks), -1, np.int64)
@@ -194,8 +194,8 @@ class _Judged:
     def _split(self, blocks: IntArray, first: IntArray, last: IntArray, level: CodeArray) -> IntArray:
         ends = self.ends[blocks]
         new = np.arange(len(self.starts), len(self.starts) + len(blocks))
-        self.source = np.concatenate([self.source, self.own[first]])
-        bang_build.part(self.own, ends, first, last, self.room)
+        self.source = np.concatenate([self.source, self.records[first]])
+        bang_build.part(self.records, ends, first, last, self.room)
         middle = ends - (last - first)
         self.ends[blocks] = middle
         self.starts, self.ends = np.concatenate([self.starts, middle]), np.concatenate([self.ends, ends])
@@ -223,7 +223,7 @@ class _Judged:
         """Count the values of records that lie together."""
         sizes = ends - starts
         offsets = offsets_of(sizes)
-        records = self.own[spans(starts, sizes)]
+        records = self.records[spans(starts, sizes)]
         return {
             a.name: Histogram.of_segments(codes[records], offsets[:-1], offsets[1:], a.domain)
             for a, codes in zip(self.sensitive, self.values, strict=True)

@@ -72,7 +72,7 @@ class Dendrogram:
         """
         m = len(sizes)
         left, right = np.full(2 * m - 1, -1, np.int32), np.full(2 * m - 1, -1, np.int32)
-        own = kernel.Clusters(
+        clusters = kernel.Clusters(
             np.arange(m, dtype=np.int32),
             sizes.astype(np.float64),
             np.maximum(volumes, _LEAST_VOLUME),
@@ -81,20 +81,22 @@ class Dendrogram:
         )
         neighbours = kernel.contract(kernel.listed(*pairs, m), np.arange(m), m)
         made = m
-        while len(own.nodes) > 1:
-            densities = np.maximum(own.sizes, 0.5) / own.volumes  # a block without records is not infinitely far
+        while len(clusters.nodes) > 1:
+            densities = (
+                np.maximum(clusters.sizes, 0.5) / clusters.volumes
+            )  # a block without records is not infinitely far
             falling = np.argsort(-densities, kind="stable")
-            mates, anchors = kernel.match(neighbours, own, densities, falling)
+            mates, anchors = kernel.match(neighbours, clusters, densities, falling)
             over = np.flatnonzero(mates < 0)
             # The smallest deepest: it is the first to be too small.
-            over = over[np.argsort(own.sizes[over], kind="stable")]
-            into, heads, made = kernel.join(mates, anchors, over, own, left, right, made)
+            over = over[np.argsort(clusters.sizes[over], kind="stable")]
+            into, heads, made = kernel.join(mates, anchors, over, clusters, left, right, made)
             neighbours = kernel.contract(neighbours, into, len(heads))
-            own = kernel.Clusters(*(array[heads] for array in own))
+            clusters = kernel.Clusters(*(array[heads] for array in clusters))
         parents = np.full(2 * m - 1, -1, np.int32)
         inner = np.arange(m, 2 * m - 1, dtype=np.int32)
         parents[left[inner]], parents[right[inner]] = inner, inner
-        return cls(left, right, parents, np.arange(m, dtype=np.int32), int(own.nodes[0]))
+        return cls(left, right, parents, np.arange(m, dtype=np.int32), int(clusters.nodes[0]))
 
     @cached_property
     def _places(self) -> tuple[CodeArray, CodeArray, CodeArray]:

@@ -56,18 +56,18 @@ class BangFile:
     def __init__(self, bits: tuple[int, ...], capacity: int, regions: Regions | None = None) -> None:
         if capacity < 1:
             raise ValueError("a block holds at least one record")
-        own = Regions.whole(bits) if regions is None else regions
+        first_regions = Regions.whole(bits) if regions is None else regions
         self.bits, self.capacity = bits, capacity
-        self._m = len(own)
+        self._m = len(first_regions)
         room = _more(self._m)
-        self._words, self._levels = _longer(own.words, room), _longer(own.levels, room)
+        self._words, self._levels = _longer(first_regions.words, room), _longer(first_regions.levels, room)
         self._numbers = np.arange(room, dtype=np.int32)
         self._next = self._m  # the first number that was never used
         self._start, self._count, self._room = (np.zeros(room, np.int64) for _ in range(3))
-        self._store, self._held = np.empty((0, own.words.shape[1]), np.uint64), np.empty(0, np.int32)
+        self._store, self._held = np.empty((0, first_regions.words.shape[1]), np.uint64), np.empty(0, np.int32)
         self._tail = 0
         self._block_of = np.full(0, -1, np.int32)
-        self._regions: Regions | None = own
+        self._regions: Regions | None = first_regions
         self._log: list[BlockChange] = []
 
     @classmethod
@@ -234,8 +234,8 @@ class BangFile:
         wanted = int(np.maximum(sizes, 2 * self.capacity).sum())
         if self._tail + wanted > len(self._store):
             self._make_room(wanted)
-        written = bang_file.SplitRecords(numbers, keys, ids, divided.own, divided.starts, divided.ends)
-        self._tail = bang_file.settle(self._blocks, self._tail, 2 * self.capacity, written, len(large))
+        written = bang_file.SplitRecords(numbers, keys, ids, divided.records, divided.starts, divided.ends)
+        self._tail = bang_file.write_back(self._blocks, self._tail, 2 * self.capacity, written, len(large))
         self._enter(divided.prefixes(keys), divided.levels, numbers[len(large) :])
         self._log.append(BlockChange(True, numbers[divided.origin], numbers[len(large) :]))
 

@@ -77,8 +77,8 @@ class Filed:
         boxes = Boxes.of_segments(rows, self.offsets[:-1], self.offsets[1:], nowhere)
         del rows
         lo, hi = (
-            np.stack([a.positions[np.clip(own[i], 0, a.null_code)] for i, a in enumerate(self.codes.quasi)], axis=1)
-            for own in (boxes.lo, boxes.hi)
+            np.stack([a.positions[np.clip(ends[i], 0, a.null_code)] for i, a in enumerate(self.codes.quasi)], axis=1)
+            for ends in (boxes.lo, boxes.hi)
         )
         return Dendrogram.of(self.sizes, self.regions.volumes, lo, hi, candidates(self.regions))
 
@@ -116,9 +116,9 @@ def in_cell_order(codes: Codes, scales: Scales) -> Codes:
     """
     quasi = list(codes.quasi)
     for i, (attribute, cells) in enumerate(zip(codes.quasi, scales.of_codes(codes), strict=True)):
-        own = cells[:-1]
-        if (np.diff(own) < 0).any():
-            order = np.argsort(own, kind="stable")
+        known = cells[:-1]
+        if (np.diff(known) < 0).any():
+            order = np.argsort(known, kind="stable")
             ranks = np.empty(len(order) + 1, np.int32)
             ranks[order] = np.arange(len(order), dtype=np.int32)
             ranks[-1] = attribute.null_code

@@ -59,10 +59,10 @@ def _tables(bits: tuple[int, ...]) -> tuple[IntArray, IntArray, KeyArray]:
     offsets = offsets_of(digits << _DIGIT)
     tables = np.zeros((int(offsets[-1]), words_of(bits)), np.uint64)
     values = np.arange(1 << _DIGIT, dtype=np.uint64)
-    for a, own in enumerate(bits):
+    for a, halvings in enumerate(bits):
         places = np.flatnonzero(dimension == a)  # of the coordinate's bits, highest first
-        for below in range(own):
-            place = int(places[own - 1 - below])
+        for below in range(halvings):
+            place = int(places[halvings - 1 - below])
             first = int(offsets[a]) + (below // _DIGIT << _DIGIT)
             bit = (values >> np.uint64(below % _DIGIT)) & np.uint64(1)
             tables[first : first + len(values), place // WORD] |= bit << np.uint64(WORD - 1 - place % WORD)

@@ -74,7 +74,8 @@ def without_values(layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -
     given = layout["method"].get("scales") or {}
     none = pl.Series([], dtype=pl.String)
     kept = {
-        name: own if name in given else _among(own, values.get(name, none)) for name, own in layout["scales"].items()
+        name: state if name in given else _among(state, values.get(name, none))
+        for name, state in layout["scales"].items()
     }
     return {**layout, "scales": kept}
 
@@ -97,7 +98,7 @@ def _among(state: Mapping[str, Any], left: pl.Series) -> Layout:
     return {**state, "values": left.gather(order[nearest[there]]).to_list(), "cells": cells[there].tolist()}
 
 
-def lasting_blocks(
+def remembered_blocks(
     method: Mapping[str, Any],
     codes: Codes,
     given: Mapping[str, Sequence[object]] | None,

@@ -55,10 +55,10 @@ def _across_faces(regions: Regions) -> list[tuple[CodeArray, CodeArray]]:
         narrow = np.argsort(share, axis=1, kind="stable")[:, :DIMENSIONS]
     pairs = []
     for turn in range(narrow.shape[1]):
-        own = narrow[:, turn]
-        for beyond in (lo[every, own] - 1, hi[every, own] + 1):
-            inside = np.flatnonzero((beyond >= 0) & (beyond <= last[own]))
+        dimension = narrow[:, turn]
+        for beyond in (lo[every, dimension] - 1, hi[every, dimension] + 1):
+            inside = np.flatnonzero((beyond >= 0) & (beyond <= last[dimension]))
             points = middle[inside]
-            points[np.arange(len(inside)), own[inside]] = beyond[inside]
+            points[np.arange(len(inside)), dimension[inside]] = beyond[inside]
             pairs.append((inside.astype(np.int32), regions.find(interleaved(points, regions.bits))))
     return pairs

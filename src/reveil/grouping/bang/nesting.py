@@ -48,10 +48,10 @@ def published_regions(parents: CodeArray, model: Model, blocks: GroupStats) -> C
         outwards = np.arange(m, dtype=np.int32)
         outwards[bad] = parents[bad]
         home = outwards[home]
-    return _settled(parents, model, blocks, home)
+    return _dissolve_until_valid(parents, model, blocks, home)
 
 
-def _settled(parents: CodeArray, model: Model, blocks: GroupStats, home: CodeArray) -> CodeArray:
+def _dissolve_until_valid(parents: CodeArray, model: Model, blocks: GroupStats, home: CodeArray) -> CodeArray:
     """Dissolve regions directly under the whole space into it until what is there is valid."""
     sizes = np.zeros(len(parents), np.int64)
     many = 1

@@ -75,10 +75,10 @@ class Regions:
         exact in a float, or so large that what is still to be taken away hardly matters to it. So even the smallest
         remainder has a small relative error.
         """
-        own = np.ldexp(1.0, -self.levels)
-        volumes = own.copy()
+        whole = np.ldexp(1.0, -self.levels)
+        volumes = whole.copy()
         inner = 1 + np.argsort(self.levels[1:], kind="stable")
-        np.subtract.at(volumes, self.parents[inner], own[inner])
+        np.subtract.at(volumes, self.parents[inner], whole[inner])
         return volumes
 
     def box_cells(self) -> tuple[CodeArray, CodeArray]:

@@ -57,13 +57,13 @@ class Scale:
         """Return the cell of each code of an attribute, that of a missing value included."""
         out = np.full(len(attribute.domain) + 1, self.last, np.int32)
         if len(attribute.domain):
-            own = np.array([0, *self.cells], np.int32)
+            cells = np.array([0, *self.cells], np.int32)
             if self.interval:
                 starts, values = _ranked(pl.Series(self.texts, dtype=pl.String), attribute.domain)
-                out[:-1] = own[np.searchsorted(starts, values, side="right")]
+                out[:-1] = cells[np.searchsorted(starts, values, side="right")]
             else:
                 unseen = min(max(self.cells, default=-1) + 1, self.last)
-                known = pl.DataFrame({"text": pl.Series(self.texts, dtype=pl.String), "cell": own[1:]})
+                known = pl.DataFrame({"text": pl.Series(self.texts, dtype=pl.String), "cell": cells[1:]})
                 texts = canonical_text(attribute.domain).rename("text").to_frame()
                 joined = texts.join(known, on="text", how="left", maintain_order="left")
                 out[:-1] = joined["cell"].fill_null(unseen).to_numpy()
@@ -147,8 +147,8 @@ class Scales:
         """Undo :meth:`state`."""
         return cls(
             tuple(
-                Scale(name, bool(own["interval"]), int(own["bits"]), tuple(own["values"]), tuple(own["cells"]))
-                for name, own in state.items()
+                Scale(name, bool(scale["interval"]), int(scale["bits"]), tuple(scale["values"]), tuple(scale["cells"]))
+                for name, scale in state.items()
             )
         )
 

@@ -50,9 +50,9 @@ class Ground:
         sizes = nodes.lengths
         out = np.empty((len(self.points), len(sizes)))
         for a, points in enumerate(self.points):
-            own = points[nodes.items]
-            mean = nodes.reduce(np.add, own) / sizes
-            out[a] = nodes.reduce(np.add, np.abs(own - np.repeat(mean, sizes))) / sizes
+            places = points[nodes.items]
+            mean = nodes.reduce(np.add, places) / sizes
+            out[a] = nodes.reduce(np.add, np.abs(places - np.repeat(mean, sizes))) / sizes
         return out
 
 
@@ -62,9 +62,9 @@ def halved(ground: Ground, strata: IntArray, nodes: Ragged[np.int64], axis: IntA
     A node lists its records by stratum, and so does each half.
     """
     order, node = nodes.items, nodes.owners()
-    own = strata[order]
+    stratum = strata[order]
     new = np.ones(len(order), np.bool_)
-    new[1:] = (own[1:] != own[:-1]) | (node[1:] != node[:-1])
+    new[1:] = (stratum[1:] != stratum[:-1]) | (node[1:] != node[:-1])
     begins = np.flatnonzero(new)
     lengths = np.diff(np.append(begins, len(order)))
     of = node[begins]

@@ -279,7 +279,7 @@ class TowardsT(Grouper):
                 f"the method {self.name!r} looks at who has which value", hint="blind = true needs 'mondrian'."
             )
         compared = {**codes.references(start.order), **(table or {})}
-        return part_by_part(start, lambda own: self.propose(Task(codes.take(own), model, compared), rng))
+        return part_by_part(start, lambda records: self.propose(Task(codes.take(records), model, compared), rng))
 
 
 def most_groups(

@@ -13,7 +13,7 @@ import polars as pl
 from reveil.core import registry
 from reveil.core.errors import ConfigError, shown
 from reveil.grouping.bang.index import Filed
-from reveil.grouping.bang.memory import lasting_blocks, without_values
+from reveil.grouping.bang.memory import remembered_blocks, without_values
 from reveil.grouping.groupers.base import Grouper
 from reveil.models.base import whole_number
 
@@ -125,7 +125,7 @@ class BangA(Grouper):
     ) -> tuple[Grouper, Codes, Mapping[str, JSON]]:
         """Put a snapshot into the blocks of the earlier releases; only where records came or went anything changes."""
         made = {"kind": self.name, **self.parameters()}
-        filed, tree, kept = lasting_blocks(made, codes, self.scales, layout, part=part)
+        filed, tree, kept = remembered_blocks(made, codes, self.scales, layout, part=part)
         return Cut(self, filed, tree), filed.codes, kept
 
     def forgetting(self, layout: Mapping[str, JSON], values: Mapping[str, pl.Series]) -> Mapping[str, JSON] | None:
@@ -176,10 +176,12 @@ def _cut_points(scales: object) -> dict[str, list[object]]:
     """Return cut points as lists of plain values; whether they fit their columns, the table says."""
     if not isinstance(scales, Mapping) or not all(isinstance(name, str) for name in scales):
         raise ConfigError("bang: scales must be a table", hint="scales = { age = [18, 30, 65] }")
-    for name, own in scales.items():
-        if not isinstance(own, Sequence | np.ndarray | pl.Series) or isinstance(own, str):
+    for name, points in scales.items():
+        if not isinstance(points, Sequence | np.ndarray | pl.Series) or isinstance(points, str):
             raise ConfigError(f"bang: the scale of {name!r} must be a list", hint=f"Write {name} = [18, 30, 65].")
-    return {name: own.tolist() if isinstance(own, np.ndarray) else list(own) for name, own in scales.items()}
+    return {
+        name: points.tolist() if isinstance(points, np.ndarray) else list(points) for name, points in scales.items()
+    }
 
 
 def _plain(points: Sequence[object]) -> list[Any]:

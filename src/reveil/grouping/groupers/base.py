@@ -69,7 +69,7 @@ class Grouper(ABC):
             raise ConfigError(
                 f"the method {self.name!r} looks at who has which value", hint="blind = true needs 'mondrian'."
             )
-        return part_by_part(start, lambda own: self.group(codes.take(own), model, rng))
+        return part_by_part(start, lambda records: self.group(codes.take(records), model, rng))
 
     def lasting(
         self,
@@ -138,9 +138,9 @@ def part_by_part(start: Partition, group: Callable[[CodeArray], Partition]) -> P
     """Partition each group of a partition by itself, given its records; the result names records of the whole."""
     orders, sizes = [start.order[:0]], [np.zeros(0, np.int64)]
     for first, last in zip(start.offsets[:-1], start.offsets[1:], strict=True):
-        own = start.order[first:last]
-        inner = group(own)
-        orders.append(own[inner.order])
+        records = start.order[first:last]
+        inner = group(records)
+        orders.append(records[inner.order])
         sizes.append(inner.sizes)
     offsets = offsets_of(np.concatenate(sizes))
     return Partition(np.concatenate(orders), offsets, start.n)

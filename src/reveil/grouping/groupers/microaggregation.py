@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Variant = Literal["k-first", "t-first"]
 
 LARGER = (1, 2, 4)  # sizes of clusters to try, in smallest sizes
-SHARES = (1.0, 0.8)  # shares of t to work towards
+PARTS_OF_T = (1.0, 0.8)  # shares of t to work towards
 ENOUGH = 1.2  # mean size of a record's group, in sizes of clusters, with which the search ends
 
 
@@ -77,10 +77,10 @@ class Microaggregation(TowardsT):
         """Build the clusters of the variant."""
         task.check_asked(self)
         ground = Ground(task.codes)
-        return _near_first(task, ground) if self.variant == "k-first" else _values_first(task, ground)
+        return _nearest_first(task, ground) if self.variant == "k-first" else _values_first(task, ground)
 
 
-def _near_first(task: Task, ground: Ground) -> Partition:
+def _nearest_first(task: Task, ground: Ground) -> Partition:
     """Cluster with swaps and merge what is not valid; of several sizes and shares of t to work towards, the best.
 
     Clusters of the smallest size, right at the limit, leave no room for the last ones, and merging these with their
@@ -88,7 +88,7 @@ def _near_first(task: Task, ground: Ground) -> Partition:
     """
     least = task.smallest_size()
     best = task.whole()
-    for larger, share in product(LARGER, SHARES):
+    for larger, share in product(LARGER, PARTS_OF_T):
         size = min(larger * least, task.codes.n)
         found = task.merged(task.repaired(task.clustered(ground, size, share))[0], ground)
         best = min(best, found, key=lambda p: int(np.sum(p.sizes**2)))

@@ -135,8 +135,8 @@ class _Forest:
             self.values = self.values[self.index]
         elif plan.cut == "relaxed":
             self.rows, self.values = self.rows[self.index], self.values[self.index]
-        own = codes.references() if self.values.shape[1] else {}
-        self.table: Mapping[str, Reference] = {**own, **table} if table is not None else own
+        references = codes.references() if self.values.shape[1] else {}
+        self.table: Mapping[str, Reference] = {**references, **table} if table is not None else references
         self.positions = [attribute.positions for attribute in codes.quasi]
         self.boundaries = cuts.Boundaries(
             np.concatenate([attribute.boundaries for attribute in codes.quasi]),
@@ -165,8 +165,8 @@ class _Forest:
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             running = {pool.submit(self._node, *pair) for pair in zip(starts[large], ends[large], strict=True)}
             for number in np.unique(bundle):
-                own = np.flatnonzero(~large)[bundle == number]
-                running.add(pool.submit(self._small, starts[own], ends[own]))
+                bundled = np.flatnonzero(~large)[bundle == number]
+                running.add(pool.submit(self._small, starts[bundled], ends[bundled]))
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for task in done:
@@ -321,9 +321,9 @@ class _Grower:
 
     def _bits(self, starts: IntArray, ends: IntArray) -> FloatArray:
         """Return size times entropy of the first sensitive attribute."""
-        own = self._histogram(0, starts, ends)
+        histogram = self._histogram(0, starts, ends)
         sizes = (ends - starts).astype(np.float64)
-        own_bits = own.reduce(np.add, own.counts * np.log2(own.counts)).astype(np.float64)
+        own_bits = histogram.reduce(np.add, histogram.counts * np.log2(histogram.counts)).astype(np.float64)
         return np.asarray(sizes * np.log2(sizes) - own_bits, np.float64)
 
 

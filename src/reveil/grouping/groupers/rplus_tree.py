@@ -184,11 +184,11 @@ class _Leaves:
         bad = np.flatnonzero(~good & (many[page] > 1))
         if not len(bad):
             return np.zeros((0, 2), np.int64)
-        own = many[page[bad]]
-        begin = offsets_of(own)[:-1]
-        one, other = np.repeat(bad, own), spans(first[page[bad]], own)
+        partners = many[page[bad]]
+        begin = offsets_of(partners)[:-1]
+        one, other = np.repeat(bad, partners), spans(first[page[bad]], partners)
         cost = np.where(one == other, np.inf, self._costs(one, other))
-        best = np.lexsort((cost, np.repeat(np.arange(len(bad)), own)))[begin]
+        best = np.lexsort((cost, np.repeat(np.arange(len(bad)), partners)))[begin]
         pairs, cost = np.stack([one[best], other[best]], axis=1), cost[best]
         rank = np.empty(len(pairs), np.int64)
         rank[np.argsort(cost, kind="stable")] = np.arange(len(pairs))

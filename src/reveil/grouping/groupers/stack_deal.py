@@ -132,7 +132,7 @@ class StackDeal(Grouper):
         if blind:
             return super().refine(codes, model, rng, start, table=table, blind=blind)  # refuses, in its words
         whole = {**codes.references(), **(table or {})}
-        return part_by_part(start, lambda own: self._most_groups(codes.take(own), model, whole))
+        return part_by_part(start, lambda records: self._most_groups(codes.take(records), model, whole))
 
     def _most_groups(self, codes: Codes, model: Model, table: Mapping[str, Reference]) -> Partition:
         """Deal into the largest number of groups that a search finds valid; one group is valid, by contract."""

@@ -163,8 +163,10 @@ class _Reading:
         groups = first.frame[GROUP] if GROUP in beside and GROUP in first.frame.columns else None
         batch, numbers = None, None
         if groups is not None:
-            own = None if second is None else second.frame[GROUP]
-            numbers, others = _numbered(groups, own, first.place, first.place if second is None else second.place)
+            second_groups = None if second is None else second.frame[GROUP]
+            numbers, others = _numbered(
+                groups, second_groups, first.place, first.place if second is None else second.place
+            )
             if second is not None and others is not None:
                 counts = _counts(second) if COUNT in second.frame.columns else np.ones(len(others), np.int64)
                 told = {n: self._typed(second, n) for n in self.schema.sensitive}

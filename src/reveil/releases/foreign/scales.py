@@ -1,7 +1,7 @@
 """Written values as stretches on the line of a column's values, and the values between two of them.
 
 Whole numbers, decimals, dates and times are compared as exact integers or fractions, floating point numbers as floats.
-A text is a stretch, not a point: ``2020-01`` is a whole month, and in a column of moments ``2020-01-31`` a whole day.
+A text is a span, not a point: ``2020-01`` is a whole month, and in a column of moments ``2020-01-31`` a whole day.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
 
 Point = int | float | Fraction
-Stretch = tuple[Point, Point]  # first and last
-Reader = Callable[[str], Stretch | None]
+ReadSpan = tuple[Point, Point]  # first and last
+Reader = Callable[[str], ReadSpan | None]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,60}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,3})?")
@@ -76,17 +76,17 @@ def scale_of(attribute: Attribute) -> ColumnValues | None:
     for read in (number, days):
         points = []
         for text in domain:
-            stretch = read(text)
-            if stretch is None or stretch[0] != stretch[1]:
+            span = read(text)
+            if span is None or span[0] != span[1]:
                 break
-            points.append(stretch[0])
+            points.append(span[0])
         if len(points) == len(domain) > 0:
             order = sorted(range(len(points)), key=points.__getitem__)
             return ColumnValues([points[place] for place in order], np.array(order, np.int32), read)
     return None
 
 
-def number(text: str) -> Stretch | None:
+def number(text: str) -> ReadSpan | None:
     """Read a number, exactly."""
     if _INTEGER.fullmatch(text):
         return int(text), int(text)
@@ -97,7 +97,7 @@ def number(text: str) -> Stretch | None:
     return _endless(text)
 
 
-def days(text: str) -> Stretch | None:
+def days(text: str) -> ReadSpan | None:
     """Read a day, a month, a year, or the day of a moment, as days since 1970."""
     moment = _MOMENT.fullmatch(text)
     found = _DAYS.fullmatch(moment[1] if moment else text)
@@ -117,7 +117,7 @@ def days(text: str) -> Stretch | None:
     return first - _EPOCH.toordinal(), last - _EPOCH.toordinal()
 
 
-def _endless(text: str) -> Stretch | None:
+def _endless(text: str) -> ReadSpan | None:
     found = _ENDLESS.fullmatch(text)
     if found is None:
         return None
@@ -126,7 +126,7 @@ def _endless(text: str) -> Stretch | None:
 
 
 def _reader(dtype: pl.DataType) -> Reader:
-    """Return what reads a text as a stretch among the physical values of a type."""
+    """Return what reads a text as a span among the physical values of a type."""
     if dtype.is_float():
         return lambda text: _floating(text, single=dtype == pl.Float32)
     if isinstance(dtype, pl.Decimal):
@@ -143,7 +143,7 @@ def _reader(dtype: pl.DataType) -> Reader:
     return number
 
 
-def _floating(text: str, *, single: bool) -> Stretch | None:
+def _floating(text: str, *, single: bool) -> ReadSpan | None:
     if not _NUMBER.fullmatch(text):
         return _endless(text)
     value = float(text)
@@ -153,11 +153,11 @@ def _floating(text: str, *, single: bool) -> Stretch | None:
     return value, value
 
 
-def _times(stretch: Stretch | None, unit: int) -> Stretch | None:
-    return None if stretch is None else (stretch[0] * unit, stretch[1] * unit)
+def _times(span: ReadSpan | None, unit: int) -> ReadSpan | None:
+    return None if span is None else (span[0] * unit, span[1] * unit)
 
 
-def _time(text: str) -> Stretch | None:
+def _time(text: str) -> ReadSpan | None:
     found = _TIME.fullmatch(text)
     if found is None:
         return _endless(text)
@@ -168,7 +168,7 @@ def _time(text: str) -> Stretch | None:
     return point, point
 
 
-def _moment(text: str, ticks: int, zone: ZoneInfo | None) -> Stretch | None:
+def _moment(text: str, ticks: int, zone: ZoneInfo | None) -> ReadSpan | None:
     found = _MOMENT.fullmatch(text)
     try:
         if found is None:

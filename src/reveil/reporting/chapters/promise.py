@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from reveil.reporting.docstring_sections import SECTIONS
 from reveil.reporting.parts import Chapter
-from reveil.reporting.words import SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

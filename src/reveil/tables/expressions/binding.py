@@ -16,7 +16,7 @@ import polars as pl
 
 from reveil.core.errors import ExpressionError, shown
 from reveil.tables.alike import fold_text
-from reveil.tables.expressions.positions import FIRST, LAST, Span, beginning, is_line, stretch
+from reveil.tables.expressions.positions import FIRST, LAST, Span, beginning, is_line, span_of
 from reveil.tables.expressions.syntax import Compare, Expression, IsNull, Leaf, OneOf, Within, Word, fold
 from reveil.tables.snapshot import type_of
 
@@ -49,10 +49,10 @@ class Field:
         return named or not is_line(self.dtype)
 
     @cached_property
-    def leaf_stretches(self) -> dict[str, Span]:
+    def leaf_spans(self) -> dict[str, Span]:
         """Where the leaves of a hierarchy over numbers or dates lie on their line."""
         leaves = () if self.taxonomy is None else self.taxonomy.leaves
-        return {leaf: at for leaf in leaves if (at := stretch(leaf, self.dtype)) is not None}
+        return {leaf: at for leaf in leaves if (at := span_of(leaf, self.dtype)) is not None}
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class _Binder:
             return Between(_outside(spans) if negated else tuple(spans))
         inside = (
             leaf
-            for leaf, at in self.field.leaf_stretches.items()
+            for leaf, at in self.field.leaf_spans.items()
             if any(span.start <= at.start and at.end <= span.end for span in spans)
         )
         return Among(frozenset(inside), negated=negated)
@@ -200,11 +200,11 @@ class _Binder:
 
     def _equal_on_line(self, value: Word) -> Between:
         if not value.beginning:
-            return Between((self._stretch(value),))
+            return Between((self._span(value),))
         spans = beginning(value.text) if self.field.dtype.is_integer() or not value.text else None
         if spans is None:
             raise self._error(
-                f"column {self.field.name!r} holds {_words(self.field.dtype)}, which do not begin like a text",
+                f"column {self.field.name!r} holds {_kind_of_values(self.field.dtype)}, which do not begin like a text",
                 value,
                 "Write an interval: in [a, b].",
             )
@@ -216,13 +216,18 @@ class _Binder:
         node = taxonomy.node_of_label.get(label)
         if node is None and self.field.folds:
             node = next(
-                (own for name, own in taxonomy.node_of_label.items() if fold_text(name) == fold_text(label)), None
+                (
+                    found_node
+                    for name, found_node in taxonomy.node_of_label.items()
+                    if fold_text(name) == fold_text(label)
+                ),
+                None,
             )
         if node is not None:
             return Among(frozenset(taxonomy.leaves[taxonomy.lo[node] : taxonomy.hi[node] + 1]))
         if value.beginning:
             return Among(frozenset(leaf for leaf in taxonomy.leaves if self._begins(leaf, text)))
-        span = stretch(value.text, self.field.dtype)
+        span = span_of(value.text, self.field.dtype)
         if span is None:
             raise self._error(
                 f"the hierarchy of column {self.field.name!r} has no label {text!r}", value, "Check the spelling."
@@ -257,7 +262,7 @@ class _Binder:
                 remedy = "Name the config with -c (in Python: schema=...): its hierarchy says what lies under a label."
             raise self.expression.error(f"column {field.name!r} has no order", leaf.position, remedy)
         if isinstance(leaf, Compare):
-            at = self._stretch(leaf.value)
+            at = self._span(leaf.value)
             first, last = {
                 "<": (FIRST, at.start),
                 "<=": (FIRST, at.end),
@@ -265,7 +270,7 @@ class _Binder:
                 ">=": (at.start, LAST),
             }[leaf.operator]
             return self._in_spans([Span(first, last)])
-        lo, hi = self._stretch(leaf.lo), self._stretch(leaf.hi)
+        lo, hi = self._span(leaf.lo), self._span(leaf.hi)
         if hi.start < lo.start:
             raise self._upside_down(leaf)
         return self._in_spans([Span(lo.start, hi.end)], negated=leaf.negated)
@@ -299,11 +304,11 @@ class _Binder:
     def _begins(self, label: str, text: str) -> bool:
         return fold_text(label).startswith(fold_text(text)) if self.field.folds else label.startswith(text)
 
-    def _stretch(self, value: Word) -> Span:
-        span = stretch(value.text, self.field.dtype)
+    def _span(self, value: Word) -> Span:
+        span = span_of(value.text, self.field.dtype)
         if span is None:
             raise self._error(
-                f"column {self.field.name!r} holds {_words(self.field.dtype)}, and {value.text!r} is none",
+                f"column {self.field.name!r} holds {_kind_of_values(self.field.dtype)}, and {value.text!r} is none",
                 value,
                 _example(self.field.dtype),
             )
@@ -326,7 +331,7 @@ def _outside(spans: list[Span]) -> tuple[Span, ...]:
     return (*found, Span(at, LAST))
 
 
-def _words(dtype: pl.DataType) -> str:
+def _kind_of_values(dtype: pl.DataType) -> str:
     if dtype.is_numeric():
         return "numbers"
     return {"Date": "dates", "Datetime": "dates with times", "Time": "times"}.get(str(dtype.base_type()), "values")

@@ -35,26 +35,26 @@ def joined(node: Node) -> Tree[Part]:
     there are four: each column is either among its values or not.
     """
 
-    def alone(leaf: Leaf) -> Tree[Part]:
+    def one_part(leaf: Leaf) -> Tree[Part]:
         return Part(leaf.column.text, leaf)
 
     def opposite(tree: Tree[Part]) -> Tree[Part]:
         return Part(tree.column, Not(tree.node)) if isinstance(tree, Part) else Not(tree)
 
-    return fold(node, alone, partial(_merged, And), partial(_merged, Or), opposite)
+    return fold(node, one_part, partial(_merged, And), partial(_merged, Or), opposite)
 
 
 def _merged(kind: type[And[Part]] | type[Or[Part]], trees: list[Tree[Part]]) -> Tree[Part]:
-    own: dict[str, list[Node]] = defaultdict(list)
+    by_column: dict[str, list[Node]] = defaultdict(list)
     mixed: list[Tree[Part]] = []
     for tree in trees:
         for part in tree.parts if isinstance(tree, kind) else (tree,):
             if isinstance(part, Part):
-                own[part.column].append(part.node)
+                by_column[part.column].append(part.node)
             else:
                 mixed.append(part)
-    alone = [Part(column, _whole(kind, tuple(nodes))) for column, nodes in own.items()]
-    return alone[0] if len(alone) == 1 and not mixed else kind((*alone, *mixed))
+    parts = [Part(column, _whole(kind, tuple(nodes))) for column, nodes in by_column.items()]
+    return parts[0] if len(parts) == 1 and not mixed else kind((*parts, *mixed))
 
 
 def _whole(kind: type[And[Part]] | type[Or[Part]], nodes: tuple[Node, ...]) -> Node:
@@ -153,8 +153,8 @@ def _gathered(
     if len(ways) == 1:
         return ways[0]
     mass, met = np.zeros(size), np.zeros(size, np.bool_)
-    for units, own in ways:
-        mass[units] += own
+    for units, share in ways:
+        mass[units] += share
         met[units] = True
     reached = np.flatnonzero(met)
     return reached, mass[reached]

@@ -26,23 +26,23 @@ class Intervals:
     """
 
     def __init__(self, lo: pl.Series, hi: pl.Series, null: BoolArray) -> None:
-        alone = lo.is_null().to_numpy()
+        only_null = lo.is_null().to_numpy()
         self.null, self.exact = null, not lo.dtype.is_float()
         low, high = _numbers(lo), _numbers(hi)
         if self.exact:
-            self.lo, self.hi = np.where(alone, 0, low), np.where(alone, -1, high)
+            self.lo, self.hi = np.where(only_null, 0, low), np.where(only_null, -1, high)
             self.amount = self.hi - self.lo + 1
         else:
-            self.lo, self.hi = np.where(alone, np.inf, low), np.where(alone, -np.inf, high)
+            self.lo, self.hi = np.where(only_null, np.inf, low), np.where(only_null, -np.inf, high)
             # Halves, because the difference of two numbers need not be one; and nothing is subtracted from infinity.
             self.amount = np.where(low == high, 0.0, high / 2 - np.where(low == high, 0.0, low) / 2)
         self.point = self.amount == 0
         self.measure = np.where(self.point, 1, self.amount) if self.point.any() else self.amount
         beside: Numbers = self.amount
         if is_fine(lo.dtype):
-            ends = np.unique(np.concatenate([self.lo[~alone], self.hi[~alone]]))
+            ends = np.unique(np.concatenate([self.lo[~only_null], self.hi[~only_null]]))
             beside = np.searchsorted(ends, self.hi, "right") - np.searchsorted(ends, self.lo, "left")
-        beside = np.where(alone, 0, beside).astype(np.float64)
+        beside = np.where(only_null, 0, beside).astype(np.float64)
         self.null_share: FloatArray | None = np.where(null, 1 / (1 + beside), 0.0) if null.any() else None
 
     def at(self, cells: IndexArray) -> Intervals:
@@ -60,9 +60,9 @@ class Intervals:
         """Return the same intervals on a line of integers: floats by their place among all the floats there are."""
         if self.exact:
             return self
-        part, alone = copy(self), self.lo > self.hi
+        part, only_null = copy(self), self.lo > self.hi
         low, high = (ordinals(ends).astype(object) for ends in (self.lo, self.hi))  # differences outgrow 64 bits
-        part.exact, part.lo, part.hi = True, np.where(alone, 0, low), np.where(alone, -1, high)
+        part.exact, part.lo, part.hi = True, np.where(only_null, 0, low), np.where(only_null, -1, high)
         part.amount = part.hi - part.lo + 1
         return part
 
@@ -111,7 +111,7 @@ class LineDivision(CountedDivision):
     def spread(self, region: IntArray, regions: int, cells: IndexArray | None = None) -> Spread:
         """Measure every region but that of the lowest stretch, which has the rest."""
         line = self.line if cells is None else self.line.at(cells)
-        amounts, meets = _stretches(line, self.cuts, region, regions)
+        amounts, meets = _measure_regions(line, self.cuts, region, regions)
         measure = line.measure
         if not line.exact:
             amounts = np.where(line.point, meets, amounts)
@@ -128,14 +128,14 @@ class LineDivision(CountedDivision):
         if not self.line.exact:
             places = ordinals(np.array([cut.value for cut in cuts], np.float64))
             cuts = [LineCut(int(at) + cut.after) for cut, at in zip(cuts, places, strict=True)]
-        counts, _ = _stretches(line, cuts, region, regions)
+        counts, _ = _measure_regions(line, cuts, region, regions)
         counts[region[-1]] += line.null.astype(np.int64)
         return counts
 
     def within(self, region: IntArray, regions: int, inner: IndexArray, outer: IndexArray) -> FloatArray:
         """Measure values by the outer interval, and null by its share there."""
         line = self.line
-        amounts, meets = _stretches(line, self.cuts, region, regions)
+        amounts, meets = _measure_regions(line, self.cuts, region, regions)
         found = amounts[:, inner]
         if not line.exact:
             # On a line of floats a point has no length, unless the outer interval is this point.
@@ -147,23 +147,23 @@ class LineDivision(CountedDivision):
         return share
 
 
-def _stretches(line: Intervals, cuts: list[LineCut], region: IntArray, regions: int) -> tuple[Numbers, BoolArray]:
+def _measure_regions(line: Intervals, cuts: list[LineCut], region: IntArray, regions: int) -> tuple[Numbers, BoolArray]:
     """Measure each region on the line, and whether it meets each interval; null is another matter."""
     lowest = int(region[0])
     amounts = np.zeros((regions, len(line.lo)), line.amount.dtype)
     meets = np.zeros((regions, len(line.lo)), np.bool_)
     start: LineCut = FIRST
     before: Numbers | None = None
-    for i, own in enumerate(region[:-1].tolist()):
+    for i, here in enumerate(region[:-1].tolist()):
         end = cuts[i] if i < len(cuts) else LAST
-        if end is not LAST and region[i + 1] == own:
+        if end is not LAST and region[i + 1] == here:
             continue  # the same region goes on
         if not line.exact:
-            meets[own] |= line.meets(start, end)
-        if own != lowest or end is not LAST:
+            meets[here] |= line.meets(start, end)
+        if here != lowest or end is not LAST:
             until = line.amount if end is LAST else line.below(end)
-            if own != lowest:
-                amounts[own] += until if before is None else until - before
+            if here != lowest:
+                amounts[here] += until if before is None else until - before
             before = until
         start = end
     amounts[lowest] = line.amount - (amounts[1 - lowest] if regions == 2 else amounts.sum(axis=0))

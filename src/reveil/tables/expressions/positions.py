@@ -72,7 +72,7 @@ def ordinals(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return np.where(bits >= 0, bits, -(bits & np.iinfo(np.int64).max))
 
 
-def stretch(text: str, dtype: pl.DataType) -> Span | None:
+def span_of(text: str, dtype: pl.DataType) -> Span | None:
     """Return what a written value stands for on the line of a type; None if it cannot be read.
 
     A value is a stretch, not a point: in a column of moments, ``2023-01-31`` is the whole day.

@@ -66,12 +66,12 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
     cells = [series for series in frame.get_columns() if series.name in declared]
     del frame  # a column of text is let go as soon as it has its type
     for i, series in enumerate(cells):
-        cells[i] = _settle(series, schema[series.name], schema.null_values, place, from_text=from_text)
+        cells[i] = _typed_and_checked(series, schema[series.name], schema.null_values, place, from_text=from_text)
         del series
     return Snapshot(pl.DataFrame(cells), schema, origin, native)
 
 
-def _settle(
+def _typed_and_checked(
     series: pl.Series, column: Column, null_values: tuple[str, ...], place: Place, *, from_text: bool
 ) -> pl.Series:
     """Give a column its type and check its cells."""

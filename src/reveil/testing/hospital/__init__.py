@@ -122,7 +122,7 @@ def coded(rows: int, *, columns: int = 4, seed: int = 0) -> pl.DataFrame:
     # No nulls here: an unknown income is 0, and everybody gets a diagnosis after all.
     who = np.flatnonzero(people.diagnosis == tables.UNCODED)
     cell = diagnosis_cell(age[who], people.sex[who], people.ward[who])
-    words = dice.words("coded after all", len(who))
+    words = dice.random_bits("coded after all", len(who))
     people.diagnosis[who] = wheels().diagnosis.draw_other(words, people.diagnosis[who], cell)
     named = {f"q{n}": values.astype(np.int32) for n, values in enumerate(quasi[:columns], start=1)}
     return pl.DataFrame({**named, "disease": people.diagnosis.astype(np.int32)})

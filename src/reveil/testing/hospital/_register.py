@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.testing.hospital import _tables as tables
-from reveil.testing.hospital._dice import AnyInts, Dice, Ints, Wheel, Words, log_normal
+from reveil.testing.hospital._dice import AnyInts, Dice, Ints, RandomBits, Wheel, log_normal
 
 OPENED = np.datetime64("2023-01", "M")
 FIRST_PID = 1_000_001
@@ -82,27 +82,29 @@ def month_end(month: int) -> tuple[int, int]:
 def newcomers(dice: Dice, count: int, today: int, days: int | None) -> People:
     """Invent people who came within the last ``days``, or within the usual length of a stay."""
     wheel = wheels()
-    age = wheel.age.draw(dice.words("age", count)).astype(np.int64)
+    age = wheel.age.draw(dice.random_bits("age", count)).astype(np.int64)
     born = (today - (1461 * age + dice.below("birthday", count, 1458) + 3) // 4).astype(np.int32)
-    sex = wheel.sex.draw(dice.words("sex", count))
+    sex = wheel.sex.draw(dice.random_bits("sex", count))
     # The first half of the names is for f, the second for m; x takes either.
     half = len(tables.names()) // 2
     name = dice.below("name", count, half)
     name += np.where(sex == 2, dice.below("either name", count, 2), sex) * half
-    town = wheel.town.draw(dice.words("town", count))
+    town = wheel.town.draw(dice.random_bits("town", count))
     since = (
-        wheel.stay.draw(dice.words("stay", count)).astype(np.int32) if days is None else dice.below("day", count, days)
+        wheel.stay.draw(dice.random_bits("stay", count)).astype(np.int32)
+        if days is None
+        else dice.below("day", count, days)
     )
-    ward = wheel.ward.draw(dice.words("ward", count), _ward_cell(age, sex))
+    ward = wheel.ward.draw(dice.random_bits("ward", count), _ward_cell(age, sex))
     return People(
         born=born,
         sex=sex,
         name=name.astype(np.uint16),
         town=town,
-        income=_income(dice.words("income", count), dice.words("income unknown", count), age, town),
+        income=_income(dice.random_bits("income", count), dice.random_bits("income unknown", count), age, town),
         admitted=np.maximum((today - since).astype(np.int32), born),
         ward=ward,
-        diagnosis=wheel.diagnosis.draw(dice.words("diagnosis", count), diagnosis_cell(age, sex, ward)),
+        diagnosis=wheel.diagnosis.draw(dice.random_bits("diagnosis", count), diagnosis_cell(age, sex, ward)),
     )
 
 
@@ -162,24 +164,24 @@ class Register:
         people, wheel = self.people, wheels()
         who = stay[dice.chance("changes ward", len(stay), OTHER_WARD)]
         cell = _ward_cell(people.age(today, who), people.sex[who])
-        people.ward[who] = wheel.ward.draw_other(dice.words("new ward", len(who)), people.ward[who], cell)
+        people.ward[who] = wheel.ward.draw_other(dice.random_bits("new ward", len(who)), people.ward[who], cell)
         who = stay[dice.chance("changes town", len(stay), OTHER_TOWN)]
-        people.town[who] = wheel.town.draw_other(dice.words("new town", len(who)), people.town[who])
+        people.town[who] = wheel.town.draw_other(dice.random_bits("new town", len(who)), people.town[who])
         who = stay[dice.chance("changes income", len(stay), OTHER_INCOME)]
-        words = dice.words("new income", len(who)), dice.words("new income unknown", len(who))
+        words = dice.random_bits("new income", len(who)), dice.random_bits("new income unknown", len(who))
         people.income[who] = _income(*words, people.age(today, who), people.town[who])
         who = stay[dice.chance("changes diagnosis", len(stay), OTHER_DIAGNOSIS)]
-        self._diagnose(dice.words("new diagnosis", len(who)), who, today)
+        self._diagnose(dice.random_bits("new diagnosis", len(who)), who, today)
 
     def _readmit(self, dice: Dice, back: AnyInts, today: int, days: int) -> None:
         people = self.people
         people.admitted[back] = today - dice.below("day of return", len(back), days)
         who = back[dice.chance("returns ill otherwise", len(back), RETURN_ILL_OTHERWISE)]
         cell = _ward_cell(people.age(today, who), people.sex[who])
-        people.ward[who] = wheels().ward.draw(dice.words("ward of return", len(who)), cell)
-        self._diagnose(dice.words("diagnosis of return", len(who)), who, today)
+        people.ward[who] = wheels().ward.draw(dice.random_bits("ward of return", len(who)), cell)
+        self._diagnose(dice.random_bits("diagnosis of return", len(who)), who, today)
 
-    def _diagnose(self, words: Words, who: AnyInts, today: int) -> None:
+    def _diagnose(self, words: RandomBits, who: AnyInts, today: int) -> None:
         people = self.people
         cell = diagnosis_cell(people.age(today, who), people.sex[who], people.ward[who])
         people.diagnosis[who] = wheels().diagnosis.draw_other(words, people.diagnosis[who], cell)
@@ -198,7 +200,7 @@ def diagnosis_cell(age: Ints, sex: AnyInts, ward: AnyInts) -> Ints:
     return _ward_cell(age, sex) * len(tables.WARDS) + ward
 
 
-def _income(words: Words, unknown: Words, age: Ints, town: AnyInts) -> npt.NDArray[np.int32]:
+def _income(words: RandomBits, unknown: RandomBits, age: Ints, town: AnyInts) -> npt.NDArray[np.int32]:
     usual = tables.income_base()[np.minimum(age, tables.MAX_AGE), town // tables.TOWNS_PER_REGION]
     income = usual * log_normal(words) // 100_000 * 100
     income[unknown < np.uint64((INCOME_UNKNOWN << 64) // 1000)] = 0

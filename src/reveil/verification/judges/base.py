@@ -71,10 +71,10 @@ class GroupJudge(ABC):
         return True
 
     def __repr__(self) -> str:
-        own = ", ".join(
+        settings = ", ".join(
             f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) is not None
         )
-        return f"{self.name}({own})"
+        return f"{self.name}({settings})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,8 +105,8 @@ class ValueJudge(GroupJudge):
 
     def same_column(self, other: GroupJudge) -> bool:
         """Return whether this speaks of every column that the other speaks of."""
-        own = getattr(self, "attribute", None)
-        return own is None or own == getattr(other, "attribute", None)
+        attribute = getattr(self, "attribute", None)
+        return attribute is None or attribute == getattr(other, "attribute", None)
 
 
 def judge_named(name: str) -> Any:

@@ -18,7 +18,7 @@ from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.frequency_diversity import FrequencyDiversity
 from reveil.verification.judges.guarantee import GuaranteeJudge
 from reveil.verification.judges.k_anonymity import KAnonymity
-from reveil.verification.meaning import Meaning, believed
+from reveil.verification.meaning import PromisedMeaning, believed
 from reveil.verification.population import absent_in
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
@@ -46,7 +46,7 @@ SIZE = Kept("judged_cohort_sizes", keys=("release", "grp"), whole=("size",), per
 _SURVIVAL = Kept("survival", keys=("value",), whole=("links",), real=("survival",))
 _COHORTS = Kept("cohorts", whole=("cohort", "value"))
 _HAIR = 1e-12  # more than products of so few floats can be off
-_NEAR = 1e-9  # between products in another order
+_ROUNDING = 1e-9  # between products in another order
 
 
 class GlobalGuarantee(GuaranteeJudge):
@@ -54,7 +54,7 @@ class GlobalGuarantee(GuaranteeJudge):
 
     kind: ClassVar[str] = "global"
     remembers: ClassVar[bool] = True
-    own: ClassVar[frozenset[str]] = frozenset(
+    own_settings: ClassVar[frozenset[str]] = frozenset(
         ["l", "strategy", "releases", "alpha", "harmless", "permanent", "when_exhausted", "largest", "population"]
     )
     fixed: ClassVar[tuple[str, ...]] = ("when_exhausted",)
@@ -99,12 +99,14 @@ class GlobalGuarantee(GuaranteeJudge):
         return bool(promised.settings.get("permanent"))
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one l-th ever, and so at any time, but for what is harmless; whom a list hides nobody knows of."""
-        own = told.settings
-        free = {key: tuple(sorted(own.get(key) or ())) for key in ("harmless", "permanent")}
-        against: Against = "nothing" if own.get("population") else "presence"
-        return Meaning("ever", believed(float(1 / written("l", own["l"])), "ever", "value", **free), against)
+        settings = told.settings
+        free = {key: tuple(sorted(settings.get(key) or ())) for key in ("harmless", "permanent")}
+        against: Against = "nothing" if settings.get("population") else "presence"
+        return PromisedMeaning(
+            "ever", believed(float(1 / written("l", settings["l"])), "ever", "value", **free), against
+        )
 
     @classmethod
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:
@@ -142,7 +144,7 @@ class GlobalGuarantee(GuaranteeJudge):
         settings = promised.settings
         group, mark, count = shown.members
         harmless = marks_of(pl.Series([*settings.get("harmless", ()), SUPPRESSED_VALUE], dtype=pl.String))
-        lasting = marks_of(pl.Series(list(settings.get("permanent", ())), dtype=pl.String))
+        permanent_marks = marks_of(pl.Series(list(settings.get("permanent", ())), dtype=pl.String))
         sizes = shown.groups.rows
         if shown.population is not None:
             sizes = sizes + absent_in(shown)
@@ -156,10 +158,10 @@ class GlobalGuarantee(GuaranteeJudge):
             "who", "survival", mark=pl.Series(whole(known["high"].to_numpy(), known["low"].to_numpy()))
         )
         pairs = pairs.join(known, on=["who", "mark"], how="left")
-        once = pl.col("mark").is_in(pl.Series(lasting).implode()) & pl.col("survival").is_not_null()
+        once = pl.col("mark").is_in(pl.Series(permanent_marks).implode()) & pl.col("survival").is_not_null()
         entries: list[Entry] = []
-        if len(lasting):
-            entries += cls._cohorts(shown, people, pairs.filter(once), lasting, record)
+        if len(permanent_marks):
+            entries += cls._cohorts(shown, people, pairs.filter(once), permanent_marks, record)
         left = pl.when(once).then("survival").otherwise(pl.col("survival").fill_null(1.0) * pl.col("now"))
         pairs = pairs.with_columns(left=left)
         l = float(written("l", settings["l"]))
@@ -171,10 +173,10 @@ class GlobalGuarantee(GuaranteeJudge):
 
     @classmethod
     def _cohorts(
-        cls, shown: Shown, people: pl.DataFrame, again: pl.DataFrame, lasting: Any, record: Record
+        cls, shown: Shown, people: pl.DataFrame, again: pl.DataFrame, permanent_marks: Any, record: Record
     ) -> list[Entry]:
         """Refuse cohorts that are not published whole, with their permanent values as they were; return new ones."""
-        wrong = again.filter((pl.col("survival") - pl.col("now")).abs() > _NEAR).height
+        wrong = again.filter((pl.col("survival") - pl.col("now")).abs() > _ROUNDING).height
         known = record.of(COHORT, people["who"].to_numpy())
         there = known.join(people, on="who")
         of_group = people.group_by("group").len("n")
@@ -189,7 +191,7 @@ class GlobalGuarantee(GuaranteeJudge):
         if wrong:
             raise unsafe("persons who share a permanent value would not be published together as they were")
         group, mark, _ = shown.members
-        touched = np.unique(group[np.isin(mark, lasting)])
+        touched = np.unique(group[np.isin(mark, permanent_marks)])
         new = people.filter(pl.Series(np.isin(people["group"].to_numpy(), touched)))
         new = new.join(known, on="who", how="anti")
         high, low = halves(shown.row_marks(shown.one_column))
@@ -205,7 +207,9 @@ class GlobalGuarantee(GuaranteeJudge):
         )
         # Who is told with a permanent value is told with it for good.
         became = told.join(known.select("who", "release", "grp"), on="who")
-        became = became.filter(pl.Series(np.isin(whole(became["high"].to_numpy(), became["low"].to_numpy()), lasting)))
+        became = became.filter(
+            pl.Series(np.isin(whole(became["high"].to_numpy(), became["low"].to_numpy()), permanent_marks))
+        )
         rows = pl.concat([rows, became.select(rows.columns).cast(dict(rows.schema))])  # type: ignore[arg-type]
         made = mine.group_by("group").len("size")
         size = SIZE.frame(
@@ -238,6 +242,8 @@ class GlobalGuarantee(GuaranteeJudge):
         """Refuse books in which more is left of a budget than what was published leaves."""
         keys = ["who", "high", "low"]
         both = record.rows(LEFT).join(told[0].rows, on=keys, how="left", suffix="_told")
-        lost = both.filter(pl.col("survival_told").is_null() | (pl.col("survival_told") > pl.col("survival") + _NEAR))
+        lost = both.filter(
+            pl.col("survival_told").is_null() | (pl.col("survival_told") > pl.col("survival") + _ROUNDING)
+        )
         if lost.height:
             raise forgotten(f"{lost['who'].n_unique():,} persons were told more than it remembers")

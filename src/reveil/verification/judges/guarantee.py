@@ -9,7 +9,7 @@ import numpy as np
 
 from reveil.core.errors import VerificationError
 from reveil.verification.judges.base import other_promise
-from reveil.verification.meaning import Meaning, of_groups
+from reveil.verification.meaning import PromisedMeaning, of_groups
 from reveil.verification.promised import Promised, group_demands
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class GuaranteeJudge:
 
     kind: ClassVar[str]
     remembers: ClassVar[bool] = False  # whether a release depends on those before it
-    own: ClassVar[frozenset[str]] = frozenset()  # settings beside those of groups
+    own_settings: ClassVar[frozenset[str]] = frozenset()  # settings beside those of groups
     fixed: ClassVar[tuple[str, ...]] = ()  # settings that a manifest must repeat
     may_count: ClassVar[frozenset[str]] = frozenset()  # of suppressed, withheld, dirty, counterfeits
 
@@ -86,9 +86,9 @@ class GuaranteeJudge:
         return all(own.states(claim) for own in told.demands)
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """Return what follows from the parameters for those who attack releases; by default, what groups are like."""
-        return Meaning("people", of_groups(told.demands, "series" if cls.remembers else "release"))
+        return PromisedMeaning("people", of_groups(told.demands, "series" if cls.remembers else "release"))
 
     # The rule of the series
 

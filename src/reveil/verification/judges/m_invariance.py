@@ -9,7 +9,7 @@ import polars as pl
 
 from reveil.verification.arrays import halves, marks_of
 from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
-from reveil.verification.meaning import Meaning, believed
+from reveil.verification.meaning import PromisedMeaning, believed
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
@@ -30,16 +30,16 @@ class MInvariance(Signatures):
     kind: ClassVar[str] = "m-invariance"
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one m-th, of whoever stays: they keep their signature."""
-        return Meaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "kept")
+        return PromisedMeaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "kept")
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:  # noqa: ARG003
         """Refuse a release in which somebody who was in the last one, with the same value, has another signature."""
-        own = sets_of(shown)[shown.group]
+        set_of_row = sets_of(shown)[shown.group]
         mark = shown.row_marks(shown.one_column)
-        high, low = halves(own)
+        high, low = halves(set_of_row)
         value_high, value_low = halves(mark)
         who = shown.who[shown.real]
         now = LAST.frame(
@@ -89,8 +89,8 @@ class MInvariance(Signatures):
         if since:
             return
         keys = ["who", "high", "low"]
-        own = record.rows(LAST)
-        there = own.filter(pl.col("release") == own["release"].max())
+        recorded = record.rows(LAST)
+        there = recorded.filter(pl.col("release") == recorded["release"].max())
         lost = there.join(told[0].rows, on=keys, how="anti").height
         if lost:
             raise forgotten(f"{lost:,} persons were told other signatures than it remembers")

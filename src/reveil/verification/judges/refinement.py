@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # The vault's own books of it.
 _CELLS = Kept("cells", whole=("cell",))
-_TOLD = Kept("told_values", keys=("attribute", "release"), whole=("value",))
+_VALUES_TOLD = Kept("told_values", keys=("attribute", "release"), whole=("value",))
 _SIZES = Kept("cell_sizes", keys=("cell",), whole=("size",), personal=False)
 _COUNTS = Kept("cell_values", keys=("cell", "attribute", "release", "value"), whole=("number",), personal=False)
 _SEALED = Kept("sealed_cells", keys=("cell",), whole=("state",), personal=False)
@@ -41,7 +41,7 @@ class Refinement(GuaranteeJudge):
 
     kind: ClassVar[str] = "refinement"
     remembers: ClassVar[bool] = True
-    own: ClassVar[frozenset[str]] = frozenset(["dirty", "counterfeits", "blind", "slack"])
+    own_settings: ClassVar[frozenset[str]] = frozenset(["dirty", "counterfeits", "blind", "slack"])
     fixed: ClassVar[tuple[str, ...]] = ("dirty", "counterfeits", "blind")
     may_count: ClassVar[frozenset[str]] = frozenset(["withheld", "dirty", "counterfeits"])
 
@@ -133,16 +133,16 @@ class Refinement(GuaranteeJudge):
         ]
         following = int(max(int(cells["cell"].max() or 0), int(sizes["cell"].max() or 0))) + 1  # type: ignore[arg-type]
         found.append(Entry(NEXT, NEXT.frame(release=[number], next_cell=[following])))
-        for theirs, kept in ((_TOLD, VALUE), (_COUNTS, COUNTS), (_TABLES, TABLE)):
+        for theirs, kept in ((_VALUES_TOLD, VALUE), (_COUNTS, COUNTS), (_TABLES, TABLE)):
             parts = [kept.none()]
             rows = books.rows(theirs)
             for name in books.sensitive():
                 mine = rows.filter(pl.col("attribute") == books.attribute(name))
                 mine = mine.join(books.codes(name), left_on="value", right_on="code", how="left")
                 high, low = halves(marks_of(mine["text"]))
-                own = {key: mine[key] for key in kept.schema if key in mine.columns and key != "attribute"}
+                columns = {key: mine[key] for key in kept.schema if key in mine.columns and key != "attribute"}
                 attribute = np.full(mine.height, number_of_name(name))
-                parts.append(kept.frame(**own, attribute=attribute, high=high, low=low))
+                parts.append(kept.frame(**columns, attribute=attribute, high=high, low=low))
             found.append(Entry(kept, pl.concat(parts)))
         return tuple(found)
 
@@ -152,8 +152,8 @@ class Refinement(GuaranteeJudge):
 
         Releases that were adopted ``since`` may have told people of one cell apart.
         """
-        own, theirs = record.rows(CELL), told[0].rows
-        both = own.join(theirs, on="who", how="left", suffix="_told")
+        recorded, theirs = record.rows(CELL), told[0].rows
+        both = recorded.join(theirs, on="who", how="left", suffix="_told")
         lost = both["cell_told"].null_count()
         if lost:
             raise forgotten(f"{lost:,} persons were told apart by a release that it does not remember")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 # The vault's own books of releases from elsewhere.
-_ALONE = Kept("alone", keys=("value",))
+_PUBLISHED_ALONE = Kept("alone", keys=("value",))
 _SPOILED = Kept("spoiled", keys=("signature", "value"), personal=False)
 
 
@@ -47,7 +47,7 @@ class Signatures(GuaranteeJudge):
     def check_adopted(cls, shown: Shown, books: Books) -> None:
         """Refuse groups of a signature that somebody keeps beside others, and has to keep alone."""
         texts = books.codes(books.first_sensitive())
-        alone = books.rows(_ALONE).join(texts, left_on="value", right_on="code", how="left")
+        alone = books.rows(_PUBLISHED_ALONE).join(texts, left_on="value", right_on="code", how="left")
         spoiled = books.rows(_SPOILED).join(texts, left_on="value", right_on="code", how="left")
         if not alone.height and not spoiled.height:
             return
@@ -79,8 +79,8 @@ def sets_in(books: Books) -> tuple[pl.DataFrame, pl.DataFrame]:
     told, members = books.signatures()
     numbers, place = np.unique(members["signature"].to_numpy(), return_inverse=True)
     marks = marks_of(members["value"])
-    own = set_marks(place, marks, len(numbers))
-    known = pl.DataFrame({"signature": numbers.astype(np.int64), "set": own})
+    set_of_signature = set_marks(place, marks, len(numbers))
+    known = pl.DataFrame({"signature": numbers.astype(np.int64), "set": set_of_signature})
     pairs = told.cast({"signature": pl.Int64}).join(known, on="signature").select("who", "set")
-    values = pl.DataFrame({"set": own[place], "value": marks}, schema={"set": pl.Int64, "value": pl.Int64})
+    values = pl.DataFrame({"set": set_of_signature[place], "value": marks}, schema={"set": pl.Int64, "value": pl.Int64})
     return pairs, values.unique()

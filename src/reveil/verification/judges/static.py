@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from reveil.verification.promised import Promised
 
 # Methods that look at who has which value, whatever they are asked for.
-_LOOK = frozenset(["anatomy", "fragmentation", "microaggregation", "sabre", "stack-deal"])
+_READ_VALUES = frozenset(["anatomy", "fragmentation", "microaggregation", "sabre", "stack-deal"])
 
 
 class Static(GuaranteeJudge):
     """Judge a release alone: its groups, what was left out, and the grade."""
 
     kind: ClassVar[str] = "static"
-    own: ClassVar[frozenset[str]] = frozenset(["suppress", "bins", "beta", "epsilon", "delta"])
+    own_settings: ClassVar[frozenset[str]] = frozenset(["suppress", "bins", "beta", "epsilon", "delta"])
     may_count: ClassVar[frozenset[str]] = frozenset(["suppressed"])
 
     @classmethod
@@ -59,7 +59,7 @@ class Static(GuaranteeJudge):
             return {"blind"}
         method = settings.get("method")
         method = method if isinstance(method, dict) else {}
-        looks = told.reads_values or method.get("kind") in _LOOK or method.get("choose") == "gain"
+        looks = told.reads_values or method.get("kind") in _READ_VALUES or method.get("choose") == "gain"
         return {"counted"} if looks else {"blind", "counted"}
 
     @classmethod

@@ -117,11 +117,11 @@ def _in_a_row(tally: Tally, number: Any) -> tuple[Whole, Whole]:
     # What a group has at or below each of its values.
     summed = np.cumsum(tally.count)
     before = summed[tally.starts] - tally.count[tally.starts]
-    own = (summed - np.repeat(before, tally.different)).astype(number) * everybody
+    carried = (summed - np.repeat(before, tally.different)).astype(number) * everybody
     size = np.repeat(tally.total, tally.different).astype(number)
-    turn = np.clip(np.searchsorted(below, own // size, side="right"), first, behind)  # n C <= N a up to here
-    more = own * (turn - first) - size * (running[turn] - running[first])
-    less = size * (running[behind] - running[turn]) - own * (behind - turn)
+    turn = np.clip(np.searchsorted(below, carried // size, side="right"), first, behind)  # n C <= N a up to here
+    more = carried * (turn - first) - size * (running[turn] - running[first])
+    less = size * (running[behind] - running[turn]) - carried * (behind - turn)
     work = tally.summed(more + less) + tally.total.astype(number) * running[first[tally.starts]]
     return work, _positive(tally.total.astype(number) * everybody * (len(there) - 1))
 

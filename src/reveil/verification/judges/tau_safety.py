@@ -8,7 +8,7 @@ import polars as pl
 
 from reveil.verification.arrays import halves, whole
 from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
-from reveil.verification.meaning import Meaning, believed
+from reveil.verification.meaning import PromisedMeaning, believed
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
@@ -27,7 +27,7 @@ class TauSafety(Signatures):
     """Judge the releases of a series in which people come, go, return and change."""
 
     kind: ClassVar[str] = "tau-safety"
-    own: ClassVar[frozenset[str]] = frozenset(["angelize", "strict", "blind", "fixed"])
+    own_settings: ClassVar[frozenset[str]] = frozenset(["angelize", "strict", "blind", "fixed"])
     fixed: ClassVar[tuple[str, ...]] = ("strict", "blind", "fixed", "angelize")
 
     @classmethod
@@ -45,22 +45,22 @@ class TauSafety(Signatures):
         return super().states(claim, told)
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one m-th, of everybody at any time; nothing without the strict rule."""
         if told.settings.get("strict") is False:
-            return Meaning("value", (), "events")
-        return Meaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "apart")
+            return PromisedMeaning("value", (), "events")
+        return PromisedMeaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "apart")
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
         """Refuse a release in which somebody's new signature shares some values, and not all, with an earlier one."""
-        own = sets_of(shown)
-        now = pl.DataFrame({"who": shown.who[shown.real], "now": own[shown.group]})
+        set_of_group = sets_of(shown)
+        now = pl.DataFrame({"who": shown.who[shown.real], "now": set_of_group[shown.group]})
         strict = promised.settings.get("strict", True)
         before = record.of(SETS, shown.who[shown.real])
         before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
         group, mark, _ = shown.members
-        members = pl.DataFrame({"now": own[group], "value": mark}).unique()
+        members = pl.DataFrame({"now": set_of_group[group], "value": mark}).unique()
         both = now.join(before, on="who")
         pairs = both.filter(pl.col("now") != pl.col("before")).group_by("now", "before").len("persons")
         if strict and pairs.height:
@@ -103,11 +103,11 @@ class TauSafety(Signatures):
     @classmethod
     def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
         """Refuse books that know other signatures of somebody than were published."""
-        own, theirs = record.rows(SETS), told[0].rows
+        recorded, theirs = record.rows(SETS), told[0].rows
         keys = ["who", "high", "low"]
-        lost, more = own.join(theirs, on=keys, how="anti"), theirs.join(own, on=keys, how="anti")
+        lost, more = recorded.join(theirs, on=keys, how="anti"), theirs.join(recorded, on=keys, how="anti")
         # Of whom nothing is recorded, nothing can be said, nor of releases that were adopted since.
-        more = more.clear() if since else more.join(own, on="who", how="semi")
+        more = more.clear() if since else more.join(recorded, on="who", how="semi")
         if lost.height or more.height:
             many = pl.concat([lost["who"], more["who"]]).n_unique()
             raise forgotten(f"{many:,} persons were told other signatures than it remembers")

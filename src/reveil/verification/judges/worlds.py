@@ -12,7 +12,7 @@ from reveil.verification.arrays import marks_of
 from reveil.verification.cells import line_of
 from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.guarantee import GuaranteeJudge
-from reveil.verification.meaning import Bound, Meaning
+from reveil.verification.meaning import Bound, PromisedMeaning
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
@@ -39,7 +39,7 @@ class Worlds(GuaranteeJudge):
 
     kind: ClassVar[str] = "worlds"
     remembers: ClassVar[bool] = True
-    own: ClassVar[frozenset[str]] = frozenset(["l", "p", "project", "blind", "placement"])
+    own_settings: ClassVar[frozenset[str]] = frozenset(["l", "p", "project", "blind", "placement"])
     fixed: ClassVar[tuple[str, ...]] = ("blind", "placement")
 
     @classmethod
@@ -76,10 +76,10 @@ class Worlds(GuaranteeJudge):
         return f"more than 1/{l}" in claim
 
     @classmethod
-    def meaning(cls, told: Promised) -> Meaning:
+    def meaning(cls, told: Promised) -> PromisedMeaning:
         """Everybody keeps l values in worlds that fit all the releases; greedy placement bounds nothing."""
         most = 1 / int(told.settings["l"]) if told.settings.get("placement") == "blind" else None
-        return Meaning("value", (Bound("value", "series", most, attack="sequential"),))
+        return PromisedMeaning("value", (Bound("value", "series", most, attack="sequential"),))
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
@@ -145,8 +145,8 @@ class Worlds(GuaranteeJudge):
     @classmethod
     def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:  # noqa: ARG003
         """Refuse books in which somebody's worlds are others: the same people must hold each other's values."""
-        own, theirs = record.rows(PEOPLE), told[0].rows
-        both = own.join(theirs, on="who", how="left", suffix="_told")
+        recorded, theirs = record.rows(PEOPLE), told[0].rows
+        both = recorded.join(theirs, on="who", how="left", suffix="_told")
         if both["number_told"].null_count():
             raise forgotten(f"{both['number_told'].null_count():,} persons have worlds that it does not remember")
         names = both.select("number", "number_told")
@@ -181,8 +181,8 @@ def check_witness(shown: Shown, l: int) -> None:
         raise unsafe(f"{int(same.sum()):,} persons have a value in two of the worlds")
     for column, cells in release.cells.items():
         line = line_of(snapshot.frame[column], snapshot.schema[column], cells)
-        own = cells.index[release.classes]
-        if not all(line.admits(own, line.codes[place]).all() for place in rows):
+        cell_of_row = cells.index[release.classes]
+        if not all(line.admits(cell_of_row, line.codes[place]).all() for place in rows):
             raise unsafe(f"a row is outside its box in column {column!r} in one of the worlds")
     for column in release.values.columns:
         published, raw = release.values[column], snapshot.frame[column]

@@ -48,8 +48,8 @@ class CellPieces:
         fakes = shown.groups.fakes
         if fakes.any():
             # A counterfeit stands in for a member of the cell that its group lies in.
-            own = named.filter(pl.col("group").is_in(np.flatnonzero(fakes).tolist()))
-            if own["group"].is_duplicated().any() or (own["cell"] == NEW).any():
+            with_fakes = named.filter(pl.col("group").is_in(np.flatnonzero(fakes).tolist()))
+            if with_fakes["group"].is_duplicated().any() or (with_fakes["cell"] == NEW).any():
                 raise unsafe("counterfeits are in a group that lies in no cell, and stand in for nobody")
             more = pl.Series(fakes[named["group"].to_numpy()])
             named = named.with_columns(size=pl.col("size") + more, fakes=more)
@@ -80,9 +80,9 @@ def check_pieces(
         if not isinstance(demand, ValueJudge):
             _judge(demand, GroupCounts(sizes))
     for name in shown.sensitive:
-        own = [demand for demand in demands if isinstance(demand, ValueJudge) and demand.concerns(name)]
-        if own:
-            _judge_values(shown, name, own, sizes, versions_of(shown, past, pieces, name), record)
+        asked = [demand for demand in demands if isinstance(demand, ValueJudge) and demand.concerns(name)]
+        if asked:
+            _judge_values(shown, name, asked, sizes, versions_of(shown, past, pieces, name), record)
 
 
 def _check_changes(shown: Shown, past: PastCells) -> None:
@@ -108,7 +108,9 @@ def versions_of(shown: Shown, past: PastCells, pieces: CellPieces, name: str) ->
     values = past.then(name, asked["who"].to_numpy(), asked["release"].to_numpy())
     then = asked.select("piece", "cell", "release", value=pl.Series(values, dtype=pl.Int64))
     now = pl.DataFrame({"piece": pieces.of_row, "release": np.full(len(rows), today), "value": shown.row_marks(name)})
-    own = pl.concat([then.select("piece", "release", "value"), now]).group_by("piece", "release", "value").len("number")
+    counted = (
+        pl.concat([then.select("piece", "release", "value"), now]).group_by("piece", "release", "value").len("number")
+    )
     # Who is absent, or stood in for: all that was told of the cell without what was told of those who are there.
     there = then.group_by("cell", "release", "value").len("there")
     left = counts.join(there, on=["cell", "release", "value"], how="full", coalesce=True)
@@ -120,7 +122,7 @@ def versions_of(shown: Shown, past: PastCells, pieces: CellPieces, name: str) ->
     newest = rest.group_by("piece").agg(release=pl.col("release").max())
     stand_ins = rest.filter(pl.col("fakes") > 0).join(newest, on=["piece", "release"])
     stand_ins = stand_ins.with_columns(release=pl.lit(today, pl.Int64))
-    every = [own, rest, stand_ins]
+    every = [counted, rest, stand_ins]
     kinds = {"piece": pl.Int64, "release": pl.Int64, "value": pl.Int64, "number": pl.Int64}
     both = pl.concat([frame.select(kinds.keys()).cast(kinds) for frame in every])  # type: ignore[arg-type]
     return both.group_by("piece", "release", "value").agg(pl.col("number").sum())
@@ -136,15 +138,15 @@ def _judge_values(
         (np.arange(len(marks)), ValueRelations(len(marks))) if tables is None else _scaled(shown, name, marks, record)
     )
     for release in rows["release"].unique().sort():
-        own = rows.filter(pl.col("release") == release).sort("piece")
-        numbers, place = np.unique(own["piece"].to_numpy(), return_inverse=True)
-        value = code[np.searchsorted(marks, own["value"].to_numpy())]
+        of_release = rows.filter(pl.col("release") == release).sort("piece")
+        numbers, place = np.unique(of_release["piece"].to_numpy(), return_inverse=True)
+        value = code[np.searchsorted(marks, of_release["value"].to_numpy())]
         order = np.lexsort((value, place))
         table = np.zeros(scale.size, np.int64)
         if tables is not None:
             theirs = tables.filter(pl.col("release") == release)
             np.add.at(table, code[np.searchsorted(marks, theirs["value"].to_numpy())], theirs["number"].to_numpy())
-        count = own["number"].to_numpy()[order]
+        count = of_release["number"].to_numpy()[order]
         tally = Tally(place[order].astype(np.int64), value[order], count, len(numbers), table, scale)
         if (tally.total != sizes[numbers]).any():
             raise unsafe("the values of a piece do not add up to its members")

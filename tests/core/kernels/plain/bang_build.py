@@ -12,10 +12,10 @@ def way(keys: Sequence[str]) -> list[str]:
     """Return the regions towards the fuller half, the lower of equals; those that part nothing are passed over."""
     regions, region = [], ""
     while keys and len(region) < len(keys[0]):
-        own = [key for key in keys if key.startswith(region)]
-        ones = sum(key[len(region)] == "1" for key in own)
-        region += "1" if 2 * ones > len(own) else "0"
-        if max(ones, len(own) - ones) < len(own):
+        records = [key for key in keys if key.startswith(region)]
+        ones = sum(key[len(region)] == "1" for key in records)
+        region += "1" if 2 * ones > len(records) else "0"
+        if max(ones, len(records) - ones) < len(records):
             regions.append(region)
     return regions
 

@@ -41,7 +41,7 @@ class Items:
 
 
 def grow(
-    items: Items, seeds: Iterable[int], hold: Sequence[int], least: int, limit: int, domain: int, near: int
+    items: Items, seeds: Iterable[int], hold: Sequence[int], least: int, limit: int, domain: int, neighbours: int
 ) -> list[int]:
     """Form groups from the seeds on; return the label of each item, -1 for those left over."""
     total = len(items.values)
@@ -89,10 +89,10 @@ def grow(
                 if around is None:
                     right, behind = [i for i in right if i in free], [i for i in behind if i in free]
                     around = []
-                    while len(around) < near and (right or behind):
+                    while len(around) < neighbours and (right or behind):
                         if right:
                             around.append(right.pop(0))
-                        if behind and len(around) < near:
+                        if behind and len(around) < neighbours:
                             around.append(behind.pop(0))
                 best = best_of(i for i in around if i in free)
             if best is None and (right or behind):
@@ -123,20 +123,20 @@ def place(items: Items, labels: list[int], todo: Iterable[int], reach: int) -> l
     total = len(labels)
     for item in todo:
         order = [item + s // 2 if s % 2 == 0 else item - s // 2 for s in range(2, 2 * reach + 2)]
-        near = list(dict.fromkeys(labels[j] for j in order if 0 <= j < total and labels[j] >= 0))
-        members = {g: [i for i in range(total) if labels[i] == g] for g in near}
-        able = [g for g in near if len(members[g]) + 1 < len(items.most) and items.allowed([*members[g], item])]
+        neighbours = list(dict.fromkeys(labels[j] for j in order if 0 <= j < total and labels[j] >= 0))
+        members = {g: [i for i in range(total) if labels[i] == g] for g in neighbours}
+        able = [g for g in neighbours if len(members[g]) + 1 < len(items.most) and items.allowed([*members[g], item])]
         if able:
             labels[item] = min(able[:TRIES], key=lambda g: items.stretch(members[g], item))
             continue
         union = [item]
-        for many, g in enumerate(near):
+        for many, g in enumerate(neighbours):
             if many == MERGED or len(union) + len(members[g]) >= len(items.most):
                 break
             union += members[g]
             if items.allowed(union):
                 for i in union:
-                    labels[i] = near[0]
+                    labels[i] = neighbours[0]
                 break
     return labels
 

@@ -13,7 +13,7 @@ Sets = list[set[int]]
 
 
 def admit(candidates: Sets, groups: Sequence[set[int]], loose: Sequence[bool], masks: Sets) -> tuple[Sets, Sets]:
-    """Return each slot's groups that share a value with its mask, and the mask without what none of them has."""
+    """Return each appearance's groups that share a value with its mask, and the mask without what none of them has."""
     left, narrowed = [], []
     for own, free, mask in zip(candidates, loose, masks, strict=True):
         good = {g for g in own if groups[g] & mask}
@@ -55,7 +55,7 @@ def agree(
     *,
     everywhere: bool,
 ) -> Sets:
-    """Return each slot's groups whose values go with a group that the person may have at any other time."""
+    """Return each appearance's groups whose values go with a group that the person may have at any other time."""
     left = [set(own) for own in candidates]
     for own in persons:
         for j in own:
@@ -78,7 +78,7 @@ def agree(
 def settle(
     candidates: Sequence[Sequence[int]], told: Sequence[Sequence[int]], groups: Sequence[set[int]]
 ) -> list[tuple[int, int, int, bool]]:
-    """Return for each slot how many groups go with what is told, the least values, the first of them, if all agree."""
+    """Return for each appearance how many groups go with what is told, the least values, the first, if all agree."""
     found = []
     for own, known in zip(candidates, told, strict=True):
         left = [g for g in own if all(groups[g] == groups[h] or not groups[g] & groups[h] for h in known)]

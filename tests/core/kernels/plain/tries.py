@@ -10,27 +10,27 @@ if TYPE_CHECKING:
 Group = tuple[int | None, ...]
 
 
-def nest(keys: Sequence[str], slot: Sequence[int], slots: int) -> list[Group]:
-    """Split one bucket into groups of one record, or none, for each slot; records are places in ``keys``."""
-    groups, left = _inside("", keys, list(range(len(keys))), slot, slots)
+def nest(keys: Sequence[str], value: Sequence[int], values: int) -> list[Group]:
+    """Split one bucket into groups of one record, or none, for each value; records are places in ``keys``."""
+    groups, left = _inside("", keys, list(range(len(keys))), value, values)
     while any(left):
         groups.append(tuple(own.pop(0) if own else None for own in left))
     return groups
 
 
 def _inside(
-    prefix: str, keys: Sequence[str], records: list[int], slot: Sequence[int], slots: int
+    prefix: str, keys: Sequence[str], records: list[int], value: Sequence[int], values: int
 ) -> tuple[list[Group], list[list[int]]]:
-    """Return the groups of a region and what is left of each slot."""
+    """Return the groups of a region and what is left of each value."""
     groups: list[Group] = []
-    left: list[list[int]] = [[] for _ in range(slots)]
+    left: list[list[int]] = [[] for _ in range(values)]
     if records and len(prefix) == len(keys[records[0]]):
         for record in records:
-            left[slot[record]].append(record)
+            left[value[record]].append(record)
     elif records:
         for bit in "01":
             own = [r for r in records if keys[r].startswith(prefix + bit)]
-            formed, rest = _inside(prefix + bit, keys, own, slot, slots)
+            formed, rest = _inside(prefix + bit, keys, own, value, values)
             groups += formed
             left = [before + more for before, more in zip(left, rest, strict=True)]
     while all(left):

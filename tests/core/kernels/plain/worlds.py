@@ -16,10 +16,10 @@ World: TypeAlias = tuple[Option, ...]
 
 @dataclass(frozen=True)
 class Component:
-    """Slots in the order in which they are filled: their options, the slot before, and whether the value changed.
+    """Appearances in the order in which they are filled: their options, the one before, and whether the value changed.
 
     ``rows[group]`` are the values of a group and ``room[group]`` its records. ``everywhere``: any two sets of values
-    of one person are equal or share nothing. ``kept``: the set is that of the slot before.
+    of one person are equal or share nothing. ``kept``: the set is that of the appearance before.
     """
 
     options: Sequence[Sequence[Option]]
@@ -31,7 +31,7 @@ class Component:
     kept: Sequence[bool]
 
     def good(self, world: World) -> bool:
-        """Return whether the first slots may take these options."""
+        """Return whether the first appearances may take these options."""
         taken, used = Counter(world), Counter(group for group, _ in world)
         if any(many > self.rows[group].count(value) for (group, value), many in taken.items()):
             return False
@@ -54,12 +54,12 @@ class Component:
         return True
 
     def worlds(self) -> Iterator[World]:
-        """Yield every choice of an option for each slot that may be."""
+        """Yield every choice of an option for each appearance that may be."""
         return (world for world in product(*self.options) if self.good(world))
 
 
 def count(component: Component, *, once: bool) -> tuple[int, list[Counter[Option | str]]]:
-    """Return how many worlds there are, and for each slot how many take each option (``once``: each value)."""
+    """Return how many worlds there are, and for each appearance how many take each option (``once``: each value)."""
     if once:
         values = {tuple(value for _, value in world) for world in component.worlds()}
         return len(values), [Counter(own) for own in zip(*values, strict=True)]
@@ -68,7 +68,7 @@ def count(component: Component, *, once: bool) -> tuple[int, list[Counter[Option
 
 
 def draw(component: Component, dice: Sequence[Sequence[float]]) -> tuple[float, float, list[Counter[Option]]]:
-    """Return the sums of the weights and of their squares, and for each slot the weight of each option."""
+    """Return the sums of the weights and of their squares, and for each appearance the weight of each option."""
     total, squares = 0.0, 0.0
     tally: list[Counter[Option]] = [Counter() for _ in component.options]
     for line in dice:
@@ -82,6 +82,6 @@ def draw(component: Component, dice: Sequence[Sequence[float]]) -> tuple[float, 
             world = (*world, fitting[int(number * len(fitting))])
         total += weight
         squares += weight**2
-        for slot, option in enumerate(world):
-            tally[slot][option] += weight  # type: ignore[assignment]  # counters of weights
+        for appearance, option in enumerate(world):
+            tally[appearance][option] += weight  # type: ignore[assignment]  # counters of weights
     return total, squares, tally

@@ -77,13 +77,13 @@ class WordDivision(CountedDivision):
 
     def counts(self, region: IntArray, regions: int) -> IntArray:
         """Count the members of each cell in each region."""
-        own, size = self.words, len(self.words.words)
-        if own.members is not None:
-            cell, word = own.members
-            counts = np.bincount(region[word] * own.cells + cell, minlength=regions * own.cells)
-            return counts.reshape(regions, own.cells).astype(np.int64)
-        lo, hi, null = own.runs  # type: ignore[misc]  # one of the two is given
-        counts = np.empty((regions, own.cells), np.int64)
+        sets, size = self.words, len(self.words.words)
+        if sets.members is not None:
+            cell, word = sets.members
+            counts = np.bincount(region[word] * sets.cells + cell, minlength=regions * sets.cells)
+            return counts.reshape(regions, sets.cells).astype(np.int64)
+        lo, hi, null = sets.runs  # type: ignore[misc]  # one of the two is given
+        counts = np.empty((regions, sets.cells), np.int64)
         for r in range(regions):
             upto = offsets_of(region[:size] == r)
             counts[r] = upto[hi + 1] - upto[lo]
@@ -97,14 +97,14 @@ class WordDivision(CountedDivision):
 
     def spread(self, region: IntArray, regions: int, cells: IndexArray | None = None) -> Spread:
         """Share the members of each cell out to the regions."""
-        own, size = self.words, len(self.words.words)
+        sets, size = self.words, len(self.words.words)
         counts = self.counts(region, regions)
-        share, meets = counts / own.sizes, counts > 0
-        if own.open_cells is not None:
-            meets[np.unique(region)[:, None], np.flatnonzero(own.open_cells)] = True
-            known = np.delete(region[:size], np.flatnonzero(own.array == "*"))
+        share, meets = counts / sets.sizes, counts > 0
+        if sets.open_cells is not None:
+            meets[np.unique(region)[:, None], np.flatnonzero(sets.open_cells)] = True
+            known = np.delete(region[:size], np.flatnonzero(sets.array == "*"))
             even = np.bincount(known if len(known) else np.unique(region), minlength=regions)
-            share[:, own.open_cells] = (even / even.sum())[:, None]
+            share[:, sets.open_cells] = (even / even.sum())[:, None]
         return _chosen(share, meets, cells)
 
 
