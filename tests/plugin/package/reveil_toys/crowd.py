@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from reveil.grouping.groupers.mondrian import Mondrian
-from reveil.guarantees.assembly import check_memory, check_no_method, check_person, check_same_promise
 from reveil.guarantees.base import Guarantee
+from reveil.guarantees.checks import check_memory, check_no_method, check_person
 from reveil.guarantees.explained import TOGETHER, Explained
-from reveil.guarantees.static.static import prepare_static
+from reveil.guarantees.promising import promise_of
+from reveil.guarantees.settings import settings_of
+from reveil.guarantees.static.deciding import decide_static
+from reveil.guarantees.traits import Traits
 from reveil.models.k_anonymity import KAnonymity
 
 
@@ -17,33 +19,30 @@ class Crowd(Guarantee):
     """Every group of every release has k records. Does not protect against comparing the groups of two releases."""
 
     kind = "crowd"
-    remembers = True
     explained = Explained("people", (TOGETHER,), ("Comparing the groups of a person in two releases.",))
 
     k: int
 
     @property
-    def model(self):
-        return KAnonymity(self.k)
+    def traits(self):
+        return Traits(settings_of(self), remembers=True)
 
     def check(self, schema, method):
         check_no_method(self.kind, method)
         check_person(self.kind, schema)
 
     def model_for(self, schema):
-        return self.model
+        return KAnonymity(self.k)
 
-    def limits(self):
-        return self.model.limits("series")
+    def promise(self, schema, method):
+        model = self.model_for(schema)
+        claim = f"In all releases of this series, {model.sentence()}."
+        assumes = ("Each person has one record.",)
+        given = {"grade": "blind", "settings": model.parameters(), "limits": model.limits("series")}
+        return promise_of(self.kind, self.explained, claim, assumes, **given)
 
-    def promise(self):
-        claim = f"In all releases of this series, {self.model.sentence()}."
-        return self.state(claim, ("Each person has one record.",), grade="blind", settings={"k": self.k})
-
-    def check_promise(self, manifest, schema, records):
-        check_same_promise(manifest.promise, self.promise(), ["k"])
-
-    def prepare(self, snapshot, method, rng, *, series, memory=None, codes=None):
-        number = check_memory(self.kind, memory).release
-        made = prepare_static(snapshot, self.model, Mondrian(), rng, series=series, number=number, codes=codes)
-        return replace(made, release=made.release.under(replace(made.release.manifest, promise=self.promise())))
+    def decide(self, request, rng):
+        check_memory(self.kind, request.memory)
+        schema = request.snapshot.schema
+        draft = decide_static(request, self.model_for(schema), rng)
+        return replace(draft, promise=self.promise(schema, None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reveil.adversary.attacks.base import Attack
-from reveil.adversary.beliefs import believed, shares_of
+from reveil.adversary.beliefs import believed, group_beliefs
 
 
 class FirstRelease(Attack):
@@ -13,5 +13,5 @@ class FirstRelease(Attack):
 
     def run(self, evidence, rng):
         view = evidence.views[0]
-        shares = shares_of(view)
+        shares = group_beliefs(view)
         return believed(evidence, view, shares.each, shares.best, shares.value)
