@@ -40,7 +40,7 @@ def at(row, column, value):
     return lambda t: t.with_columns(t[column].scatter([row], [value]))
 
 
-forging("a forged value", at(0, "ill", "mumps"))
+forging("a forged value", lambda t: at(0, "ill", "gout" if t["ill"][0] == "mumps" else "mumps")(t))
 forging("a forged value that nobody has", at(0, "ill", "plague"))
 forging("values in another order", lambda t: t.with_columns(t["ill"].reverse()))
 forging("a moved box", lambda t: t.with_columns(age=pl.lit("[0, 1]")))

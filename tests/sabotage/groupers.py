@@ -10,9 +10,12 @@ import polars as pl
 import reveil as rv
 from reveil.core import registry
 from reveil.grouping.recoders import boxes
-from reveil.guarantees.static import static as publisher
+from reveil.guarantees import assembly
+from reveil.guarantees.draft import Rows
+from reveil.guarantees.static import deciding
+from reveil.series import publishing
 from tests.sabotage.registry import sabotage
-from tests.sabotage.scenes import FRAME, NUMBERS, PAID, PLAIN, anonymized
+from tests.sabotage.scenes import FRAME, NUMBERS, PAID, PLAIN, anonymized, released
 
 TYPED = rv.Schema(
     identifiers="pid",
@@ -43,16 +46,6 @@ def over_each_method(name):
     cls = registry.find("groupers", name)
     own = {"frame": frame, "schema": schema}
 
-    def placed(patch, change):
-        """Change which record each row publishes, behind the grouper's back."""
-        right = publisher._table
-
-        def wrong(snapshot, recoded, placement, rng):
-            return right(snapshot, recoded, change(placement, recoded), rng)
-
-        patch.setattr(publisher, "_table", wrong)
-        anonymized(model, method, **own)
-
     def loses(patch, tmp_path):
         right = cls.group
 
@@ -66,7 +59,7 @@ def over_each_method(name):
             return partition
 
         patch.setattr(cls, "group", wrong)
-        patch.setattr(publisher, "_within_limit", generous)
+        patch.setattr(deciding, "_within_limit", generous)
         anonymized(model, method, **own)
 
     if name != "safe-grid":  # a sample leaves out whom the dice leave out
@@ -74,20 +67,27 @@ def over_each_method(name):
 
     @sabotage(f"grouper {name}", name=f"{name} publishes a record twice")
     def doubles(patch, tmp_path):
-        placed(patch, lambda placement, _: np.concatenate([placement[:-1], placement[:1]]))
+        def twice(draft):
+            """The first record instead of the last one."""
+            rows = draft.rows
+            at = np.append(np.arange(len(rows) - 1), 0)
+            values = {name: replace(own, index=own.index[at]) for name, own in rows.values.items()}
+            group = None if rows.group is None else rows.group[at]
+            return replace(draft, rows=Rows(rows.record[at], rows.box[at], group, values))
+
+        right = publishing.decide_static
+        patch.setattr(publishing, "decide_static", lambda *args, **more: twice(right(*args, **more)))
+        anonymized(model, method, **own)
 
     @sabotage(f"grouper {name}", name=f"{name} swaps two records")
     def swaps(patch, tmp_path):
-        right = publisher._table
-
-        def wrong(snapshot, recoded, placement, rng):
-            made = right(snapshot, recoded, placement, rng)
-            row = int(np.flatnonzero(made.classes != made.classes[0])[0])
-            classes = made.classes.copy()
+        def wrong(made):
+            classes = made.release.classes.copy()
+            row = int(np.flatnonzero(classes != classes[0])[0])
             classes[[0, row]] = classes[[row, 0]]
-            return replace(made, classes=classes)
+            return replace(made, release=replace(made.release, classes=classes))
 
-        patch.setattr(publisher, "_table", wrong)
+        released(patch, wrong)
         anonymized(model, method, **own)
 
 
@@ -191,7 +191,7 @@ recoding("nested", _NESTED, swapped, "two swapped nested boxes")
 
 @sabotage("recoder anatomy", "grouper anatomy")
 def two_groups_with_each_others_values(patch, tmp_path):
-    right = publisher.second_table
+    right = assembly.second_table
 
     def wrong(groups, values):
         made = right(groups, values)
@@ -199,14 +199,14 @@ def two_groups_with_each_others_values(patch, tmp_path):
         other = made["group"].replace({first: last, last: first})
         return made.with_columns(other).sort(made.columns[:-1])
 
-    patch.setattr(publisher, "second_table", wrong)
+    patch.setattr(assembly, "second_table", wrong)
     anonymized(rv.DistinctDiversity(3), rv.Anatomy())
 
 
 @sabotage("recoder anatomy", "grouper anatomy")
 def a_second_table_in_the_order_of_the_raw_one(patch, tmp_path):
-    right = publisher.second_table
-    patch.setattr(publisher, "second_table", lambda groups, values: right(groups, values).reverse())
+    right = assembly.second_table
+    patch.setattr(assembly, "second_table", lambda groups, values: right(groups, values).reverse())
     anonymized(rv.DistinctDiversity(3), rv.Anatomy())
 
 

@@ -9,18 +9,16 @@ import polars as pl
 
 import reveil as rv
 from reveil.core.arrays import Ragged
+from reveil.core.json_values import frozen_object
+from reveil.guarantees import assembly, draft
 from reveil.guarantees.lifetime import global_release
 from reveil.guarantees.refinement import judging, making
-from reveil.guarantees.refinement import refinement as refinement_module
-from reveil.guarantees.signatures import signature_based
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.worlds import possible_worlds
 from reveil.releases.manifest import Counterfeits
-from reveil.series import series as series_module
-from tests.manifests import altered, claiming
-from tests.manifests import promising as other_promise
+from reveil.series import assembly_line
 from tests.sabotage.registry import sabotage
-from tests.sabotage.scenes import CHANGED, FRAME, LAST, LATER, PEOPLE, PLAIN, anonymized, people, series
+from tests.sabotage.scenes import CHANGED, FRAME, LAST, LATER, PEOPLE, PLAIN, anonymized, people, released, series, told
 
 GLOBAL = rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=3))
 GROWN = pl.concat([FRAME, people(24, 200, 7)])
@@ -34,19 +32,15 @@ SERIES = {
 NONE = np.zeros(0, np.int32)
 
 
-def prepared(patch, cls, change):
-    """Let a guarantee hand over something else than it prepared."""
-    right = cls.prepare
-    patch.setattr(cls, "prepare", lambda self, *args, **more: change(right(self, *args, **more)))
+def drafted(patch, cls, change):
+    """Let a guarantee hand over something else than it decided."""
+    right = cls.decide
+    patch.setattr(cls, "decide", lambda self, *args: change(right(self, *args)))
 
 
-def told(patch, cls, change):
-    """Let a guarantee write another manifest."""
-
-    def altered(made):
-        return replace(made, release=made.release.under(change(made.release.manifest)))
-
-    prepared(patch, cls, altered)
+def promised(**changes):
+    """Return what promises something else."""
+    return lambda manifest: replace(manifest, promise=replace(manifest.promise, **changes))
 
 
 def over_each_series(kind):
@@ -57,14 +51,15 @@ def over_each_series(kind):
 
     @sabotage(about, name=f"{kind} writes nothing into its ledgers", slow=kind not in ("tau-safety", "global"))
     def silent(patch, tmp_path):
-        prepared(patch, cls, lambda made: replace(made, told=None, entries=()))
+        drafted(patch, cls, lambda made: replace(made, remembered=replace(made.remembered, told=None, entries=())))
         series(tmp_path, guarantee, frames)
 
     @sabotage(about, name=f"{kind} forgets what was told", slow=kind not in ("m-invariance", "refinement"))
     def forgets(patch, tmp_path):
-        right = cls.prepare
+        right = cls.decide
 
-        def wrong(self, snapshot, method, rng, *, memory, **more):
+        def wrong(self, request, rng):
+            memory = request.memory
             nobody = np.zeros_like(memory.present)
             empty = replace(
                 memory,
@@ -75,9 +70,9 @@ def over_each_series(kind):
                 block_sets=NONE,
                 book=_Blank(memory.book),
             )
-            return right(self, snapshot, method, rng, memory=empty, **more)
+            return right(self, replace(request, memory=empty), rng)
 
-        patch.setattr(cls, "prepare", wrong)
+        patch.setattr(cls, "decide", wrong)
         series(tmp_path, guarantee, frames)
 
     @sabotage(about, name=f"{kind} names a wrong previous release", slow=True)
@@ -87,12 +82,12 @@ def over_each_series(kind):
 
     @sabotage(about, name=f"{kind} claims a grade it does not have", slow=True)
     def graded(patch, tmp_path):
-        told(patch, cls, lambda manifest: other_promise(manifest, grade="exact"))
+        told(patch, promised(grade="exact"))
         series(tmp_path, guarantee, frames[:1])
 
     @sabotage(about, name=f"{kind} claims another number in words", slow=True)
     def worded(patch, tmp_path):
-        told(patch, cls, lambda manifest: claiming(manifest, "Nobody is told with more than 1/99."))
+        told(patch, promised(claim="Nobody is told with more than 1/99."))
         series(tmp_path, guarantee, frames[:1])
 
     @sabotage(about, name=f"{kind} holds back a record and does not count it", slow=True)
@@ -107,9 +102,10 @@ def over_each_series(kind):
                 values=release.values[keep],
                 groups=None if release.groups is None else release.groups[keep],
             )
+            cut = cut.under(replace(release.manifest, rows=last))
             return replace(made, release=cut, placement=made.placement[keep])
 
-        prepared(patch, cls, change)
+        released(patch, change)
         series(tmp_path, guarantee, frames[:1])
 
     @sabotage(about, name=f"{kind} swaps the values of two rows", slow=True)
@@ -120,7 +116,7 @@ def over_each_series(kind):
             swapped = values.scatter([0, row], [values[row], values[0]])
             return replace(made, release=replace(made.release, values=pl.DataFrame([swapped])))
 
-        prepared(patch, cls, change)
+        released(patch, change)
         series(tmp_path, guarantee, frames[:1])
 
 
@@ -141,14 +137,7 @@ class _Blank:
 
 
 def _wrong_previous(patch) -> None:
-    right = series_module.Series._prepare
-
-    def wrong(self, *args):
-        made, telling = right(self, *args)
-        manifest = replace(made.release.manifest, previous="sha256:" + "0" * 64)
-        return replace(made, release=made.release.under(manifest)), telling
-
-    patch.setattr(series_module.Series, "_prepare", wrong)
+    told(patch, lambda manifest: replace(manifest, previous="sha256:" + "0" * 64))
 
 
 for _kind in SERIES:
@@ -169,58 +158,55 @@ def lying(title, change):
 
     @sabotage("guarantee static", "manifest", name=title)
     def run(patch, tmp_path):
-        from reveil.guarantees.static import static as publisher
-
-        right = publisher.make_manifest
-        patch.setattr(publisher, "make_manifest", lambda **given: change(right(**given)))
+        told(patch, change)
         anonymized(rv.KAnonymity(4) & rv.DistinctDiversity(2))
 
 
 def of(**changes):
-    return lambda manifest: altered(manifest, **changes)
+    return lambda manifest: replace(manifest, **changes)
 
 
 def promising(**changes):
-    return lambda manifest: other_promise(manifest, **changes)
+    def change(manifest):
+        return promised(settings=frozen_object({**manifest.promise.settings, **changes}))(manifest)
+
+    return change
 
 
 lying("a promise of a smaller k", promising(k=2))
 lying("a promise of a larger k", promising(k=40))
 lying("a promise of a smaller l", promising(l=1))
 lying("a promise without a judge", promising(delta_presence=0.1))
-lying("a grade that is not had", promising(grade="blind"))
-lying("another kind of guarantee", promising(kind="refinement"))
+lying("a grade that is not had", promised(grade="blind"))
+lying("another kind of guarantee", promised(kind="refinement"))
 lying(
-    "a claim of another k", lambda m: claiming(m, m.promise.claim.replace("at least 4 records", "at least 40 records"))
+    "a claim of another k",
+    lambda m: promised(claim=m.promise.claim.replace("at least 4 records", "at least 40 records"))(m),
 )
 lying("suppressed records that are not", of(suppressed=1))
 lying("withheld records that are not", of(withheld=1))
 lying("dirty records that are not", of(dirty=1))
-lying("counterfeits that are not", of(counterfeits={"total": 1, "per_group": {}}))
+lying("counterfeits that are not", of(counterfeits=Counterfeits(1)))
 lying("another number of groups", of(groups=2))
 lying("another number of rows", of(rows=47))
 lying(
     "a sensitive column described as plain",
-    lambda m: replace(m, columns=[replace(c, role="plain") if c.name == "ill" else c for c in m.columns]),
+    lambda m: replace(m, columns=tuple(replace(c, role="plain") if c.name == "ill" else c for c in m.columns)),
 )
 
 
 @sabotage("guarantee static", "order of rows")
 def rows_in_the_order_of_the_table(patch, tmp_path):
-    from reveil.guarantees.static import static as publisher
-
-    patch.setattr(publisher, "shuffled", lambda rng, records: records)
+    patch.setattr(assembly, "shuffled", lambda rng, records: records)
     anonymized(rv.KAnonymity(4))
 
 
 @sabotage("guarantee static", "order of rows")
 def rows_nearly_in_the_order_of_the_table(patch, tmp_path):
-    from reveil.guarantees.static import static as publisher
-
     def hardly(rng, records):
         return records[np.argsort(np.arange(len(records)) + rng.uniform(0, 20, len(records)))]
 
-    patch.setattr(publisher, "shuffled", hardly)
+    patch.setattr(assembly, "shuffled", hardly)
     anonymized(rv.KAnonymity(4), frame=people(400), schema=PLAIN)
 
 
@@ -269,50 +255,46 @@ def a_returning_person_with_a_new_signature(patch, tmp_path):
 
 @sabotage("guarantee tau-safety", slow=True)
 def only_the_last_signature_is_remembered(patch, tmp_path):
-    prepared(patch, rv.TauSafety, lambda made: replace(made, replaces=True))
+    drafted(patch, rv.TauSafety, lambda made: replace(made, remembered=replace(made.remembered, replaces=True)))
     series(tmp_path, rv.TauSafety(m=2), [FRAME, CHANGED.with_columns(pl.col("ill").reverse())])
 
 
 @sabotage("guarantee tau-safety")
 def counterfeits_that_are_not_counted(patch, tmp_path):
-    patch.setattr(signature_based._Rows, "counterfeits", lambda self: Counterfeits())
+    patch.setattr(assembly, "_counterfeits", lambda numbers, record: Counterfeits())
     series(tmp_path, rv.TauSafety(m=3), [FRAME, LATER])
 
 
 @sabotage("guarantee tau-safety")
 def a_group_number_that_is_used_twice(patch, tmp_path):
-    right = signature_based._Rows.of.__func__
+    def wrong(made):
+        groups = made.release.groups
+        return replace(made, release=replace(made.release, groups=np.where(groups == 2, 1, groups).astype(np.int32)))
 
-    def wrong(cls, groups, rng):
-        made = right(cls, groups, rng)
-        return replace(made, group=np.where(made.group == 2, 1, made.group).astype(np.int32))
-
-    patch.setattr(signature_based._Rows, "of", classmethod(wrong))
+    released(patch, wrong)
     series(tmp_path, rv.TauSafety(m=2), [FRAME])
 
 
 @sabotage("guarantee tau-safety", slow=True)
 def a_counterfeit_in_a_box_of_its_own(patch, tmp_path):
-    right = signature_based._Rows.of.__func__
+    def wrong(made):
+        first = made.rows.record[made.rows.record >= 0][0]
+        return replace(made, rows=replace(made.rows, box=np.where(made.rows.box < 0, first, made.rows.box)))
 
-    def wrong(cls, groups, rng):
-        made = right(cls, groups, rng)
-        return replace(made, stand_in=np.where(made.record < 0, made.record[made.record >= 0][0], made.stand_in))
-
-    patch.setattr(signature_based._Rows, "of", classmethod(wrong))
+    drafted(patch, rv.TauSafety, wrong)
     series(tmp_path, rv.TauSafety(m=3), [FRAME, LATER])
 
 
 @sabotage("guarantee tau-safety", slow=True)
 def two_tables_with_each_others_values(patch, tmp_path):
-    right = signature_based.second_table
+    right = assembly.second_table
 
     def wrong(groups, values):
         made = right(groups, values)
         following = made["group"] % made["group"].max() + 1
         return made.with_columns(following.cast(made["group"].dtype)).sort(made.columns[:-1])
 
-    patch.setattr(signature_based, "second_table", wrong)
+    patch.setattr(assembly, "second_table", wrong)
     series(tmp_path, rv.TauSafety(m=2, angelize=True), [FRAME])
 
 
@@ -423,10 +405,10 @@ def a_stale_value_that_was_changed(patch, tmp_path):
 
     def wrong(self, book, names, rng):
         made = right(self, book, names, rng)
-        values = made.values["ill"]
+        values = made.values["ill"].source
         row = int((values != values[0]).arg_max())
-        other = values.scatter([0, row], [values[row], values[0]])
-        return replace(made, values=made.values.with_columns(other))
+        other = replace(made.values["ill"], source=values.scatter([0, row], [values[row], values[0]]))
+        return replace(made, values={**made.values, "ill": other})
 
     patch.setattr(making.Made, "rows", wrong)
     series(tmp_path, rv.Refinement(k=3, l=2), [FRAME, LATER, CHANGED])
@@ -434,14 +416,13 @@ def a_stale_value_that_was_changed(patch, tmp_path):
 
 @sabotage("guarantee refinement")
 def dirty_records_that_are_not_counted(patch, tmp_path):
-    right = refinement_module.make_manifest
-    patch.setattr(refinement_module, "make_manifest", lambda **given: right(**{**given, "dirty": 0}))
+    drafted(patch, rv.Refinement, lambda made: replace(made, left=replace(made.left, dirty=0)))
     series(tmp_path, rv.Refinement(k=3), [FRAME, LATER, FRAME[::2]])
 
 
 @sabotage("guarantee refinement", slow=True)
 def stand_ins_that_are_not_counted(patch, tmp_path):
-    patch.setattr(making.Rows, "counterfeits", lambda self: Counterfeits())
+    patch.setattr(assembly, "_counterfeits", lambda numbers, record: Counterfeits())
     series(tmp_path, rv.Refinement(k=3, counterfeits=True, dirty="never"), [FRAME, LATER, FRAME[::2]])
 
 
@@ -453,7 +434,7 @@ def witnessed(title, change, *, slow=True):
 
     @sabotage("guarantee worlds", name=title, slow=slow)
     def run(patch, tmp_path):
-        prepared(patch, rv.PossibleWorlds, lambda made: replace(made, witness=change(made.witness)))
+        released(patch, lambda made: replace(made, witness=change(made.witness)))
         series(tmp_path, rv.PossibleWorlds(l=3), [FRAME])
 
 
@@ -473,13 +454,13 @@ witnessed("rows that are other people's", lambda own: replace(own, rows=own.rows
 
 @sabotage("guarantee worlds")
 def boxes_around_the_truth_alone(patch, tmp_path):
-    right = possible_worlds.boxed
+    right = draft.boxed
 
     def wrong(codes, rows, offsets):
         own = rows[offsets[:-1]]
         return right(codes, own, np.arange(len(own) + 1))
 
-    patch.setattr(possible_worlds, "boxed", wrong)
+    patch.setattr(draft, "boxed", wrong)
     series(tmp_path, rv.PossibleWorlds(l=3), [FRAME])
 
 
@@ -500,11 +481,11 @@ def worlds_that_are_drawn_anew_for_each_release(patch, tmp_path):
 
 @sabotage("guarantee tau-safety", "vault", slow=True)
 def a_release_that_the_archive_has_otherwise(patch, tmp_path):
-    right = series_module.placements_of
+    right = assembly_line.placements_of
 
     def wrong(made):
         rows = right(made)
         return rows.with_columns(place=rows["place"].reverse())
 
-    patch.setattr(series_module, "placements_of", wrong)
+    patch.setattr(assembly_line, "placements_of", wrong)
     series(tmp_path, rv.TauSafety(m=2), [FRAME, LATER])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import reveil as rv
+from reveil.core.json_values import frozen_object
 from reveil.models import encoding as coding
 from reveil.models import t_closeness
 from reveil.models._exact import at_most
 from tests.sabotage.registry import sabotage
-from tests.sabotage.scenes import FRAME, NUMBERS, PAID, anonymized, series
+from tests.sabotage.scenes import FRAME, NUMBERS, PAID, anonymized, series, told
 
 ORDERED = {"frame": PAID, "schema": NUMBERS}
 LOPSIDED = FRAME.with_columns(ill=FRAME["ill"].scatter(range(24), ["flu"] * 24))
@@ -155,8 +158,5 @@ def worlds_that_tell_a_level(patch, tmp_path):
 
 @sabotage("model MUniqueness", "guarantee tau-safety")
 def a_level_of_m_that_is_not_reached(patch, tmp_path):
-    from reveil.guarantees.signatures import signature_based
-
-    right = signature_based.make_manifest
-    patch.setattr(signature_based, "make_manifest", lambda **told: right(**{**told, "achieved": {"m": 9}}))
+    told(patch, lambda manifest: replace(manifest, achieved=frozen_object({"m": 9})))
     series(tmp_path, rv.TauSafety(m=2), [FRAME])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ import polars as pl
 
 import reveil as rv
 from reveil.core.errors import VerificationError
+from reveil.guarantees import assembly
 from reveil.releases.files import batch_path
 from reveil.releases.manifest import digest_of, manifest_path
+from reveil.series import assembly_line, publishing
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file, verify_file
 from reveil.tables.schema import Schema
@@ -40,6 +43,18 @@ PEOPLE = Schema(person="pid", quasi=["age", "town"], sensitive="ill")
 PLAIN = Schema(identifiers="pid", quasi=["age", "town"], sensitive="ill")
 NUMBERS = Schema(identifiers="pid", quasi=["age", "town"], sensitive="pay")
 PAID = FRAME.drop("ill").with_columns(pay=pl.Series(np.random.default_rng(4).permutation(48) * 10))
+
+
+def released(patch, change) -> None:
+    """Let every release be assembled otherwise: ``change`` is handed what was prepared."""
+    right = assembly.assemble
+    for module in (publishing, assembly_line):
+        patch.setattr(module, "assemble", lambda *given: change(right(*given)))
+
+
+def told(patch, change) -> None:
+    """Let every release have another manifest."""
+    released(patch, lambda made: replace(made, release=made.release.under(change(made.release.manifest))))
 
 
 def anonymized(model, method=None, frame=FRAME, schema=PLAIN, **more: Any) -> None:

@@ -15,7 +15,7 @@ from reveil.vault import Vault, settings
 from reveil.vault.drafts import FolderDrafts
 from reveil.vault.store import open_store, store_class
 from reveil.vault.stores.duckdb_file import DuckDBFile
-from tests.vault.pieces import PieceStore
+from tests.plugin.package.reveil_toys.pieces import PieceStore
 
 
 @pytest.fixture(autouse=True)

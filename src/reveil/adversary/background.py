@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -162,7 +162,7 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
             known_people, values, ids, attendance=True, types=types, one_population=False, plain=schema.plain
         )
     several = isinstance(population, list | tuple)
-    given: list[Any] = list(population) if isinstance(population, list | tuple) else [population]
+    given: list[object] = list(population) if isinstance(population, list | tuple) else [population]
     if len(given) not in (1, releases):
         raise ConfigError(
             f"{releases} releases, but {len(given)} populations",

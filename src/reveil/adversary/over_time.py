@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,9 +43,9 @@ class AuditOverTime:
 
 
 def audit_over_time(
-    releases: Sequence[Any],
+    releases: Sequence[object],
     schema: Schema,
-    truth: Sequence[Any],
+    truth: Sequence[object],
     known: str | None = None,
     threshold: float | None = None,
     seed: int = 0,
@@ -62,7 +62,7 @@ def audit_over_time(
     """
     stage("reading releases")
     attacks: dict[str, Attack] = {name: registry.find("attacks", name)() for name in sorted(registry.names("attacks"))}
-    read: list[Any] = list(releases)
+    read: list[object] = list(releases)
     found: dict[str, list[AuditStep]] = {}
     for column in schema.sensitive:
         evidence = gather(read, schema, None, list(truth), known, column=column, guarantee=guarantee)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from reveil.releases.release import places_in
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
     from reveil.core.arrays import CodeArray, IntArray
+    from reveil.core.json_values import JSON
 
 NOT_IN_RELEASE = -2  # not in this release
 
@@ -57,7 +58,7 @@ def followed(evidence: Evidence) -> Findings:
     return _shares_of_people(evidence, persons, records, values)
 
 
-def record_cells(evidence: Evidence) -> dict[str, Any] | None:
+def record_cells(evidence: Evidence) -> dict[str, JSON] | None:
     """Count the sets of records that all releases together tell apart, by ids alone: who they are does not matter.
 
     ``smallest`` is the size of the smallest, ``fewest_values`` the least number of different values that one of them

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
     from reveil.adversary.set_limits import LimitTrial
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.limits import Limit
 
 FloatArray = npt.NDArray[np.float64]
@@ -48,7 +49,7 @@ class Audit:
     certain: pl.DataFrame = field(repr=False)
     summary: dict[str, Any]
     attacks: dict[str, dict[str, Any]] = field(repr=False)
-    releases: list[dict[str, Any]] = field(repr=False)
+    releases: list[dict[str, JSON]] = field(repr=False)
     known: str
     sentence: str
     column: str = ""
@@ -192,9 +193,9 @@ def judge(evidence: Evidence, findings: Made, last: Made, threshold: float | Non
 
 def _brought_together(
     evidence: Evidence, findings: Made, bounded: set[str], judged: set[str], bound: float | None
-) -> tuple[dict[str, dict[str, Any]], _Best, _Best]:
+) -> tuple[dict[str, dict[str, JSON]], _Best, _Best]:
     """Return what each attack found, the best finding about each person, and everything that is certain."""
-    told: dict[str, dict[str, Any]] = {}
+    told: dict[str, dict[str, JSON]] = {}
     parts, facts = [], []
     for number, (name, (attack, raw)) in enumerate(findings.items()):
         found = raw.without(evidence.declared("harmless")) if name in bounded else raw  # no bound is about these
@@ -267,7 +268,7 @@ def merged(results: Sequence[Audit]) -> Audit:
     )
 
 
-def _once(said: list[Any]) -> list[Any]:
+def _once(said: list[object]) -> list[Any]:
     return [one for place, one in enumerate(said) if one not in said[:place]]
 
 
@@ -369,7 +370,7 @@ def _right(evidence: Evidence, best: _Best) -> npt.NDArray[np.int8]:
     return right
 
 
-def _counts(best: _Best, right: npt.NDArray[np.int8], bound: float | None) -> dict[str, Any]:
+def _counts(best: _Best, right: npt.NDArray[np.int8], bound: float | None) -> dict[str, JSON]:
     certain = best.exact & (best.belief >= 1 - TOLERANCE)
     above = {str(limit): int((best.proven > limit + TOLERANCE).sum()) for limit in LIMITS}
     return {
@@ -381,7 +382,7 @@ def _counts(best: _Best, right: npt.NDArray[np.int8], bound: float | None) -> di
     }
 
 
-def _frame_counts(persons: pl.DataFrame, bound: float | None) -> dict[str, Any]:
+def _frame_counts(persons: pl.DataFrame, bound: float | None) -> dict[str, object]:
     certain = persons.filter(pl.col("exact") & (pl.col("belief") >= 1 - TOLERANCE))
     limits = {**{str(limit): limit for limit in LIMITS}, "bound": bound}
     return {
@@ -398,7 +399,7 @@ def _frame_counts(persons: pl.DataFrame, bound: float | None) -> dict[str, Any]:
 
 def _baseline(
     evidence: Evidence, last: Made, bounded: set[str], judged: set[str], bound: float | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return what could be believed without comparing releases: by the table alone, and by the last release alone."""
     view, alone = evidence.views[-1], evidence.last_alone
     table = np.bincount(view.codes, view.counts, max(len(evidence.values), 1)) / max(int(view.counts.sum()), 1)
@@ -406,7 +407,7 @@ def _baseline(
     return {"table": float(table.max(initial=0.0)), "last_release": _counts(best, _right(alone, best), bound)}
 
 
-def _releases(evidence: Evidence, best: _Best) -> list[dict[str, Any]]:
+def _releases(evidence: Evidence, best: _Best) -> list[dict[str, JSON]]:
     return [
         {
             "release": view.number + 1,

@@ -30,6 +30,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence, View
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.base import Model
     from reveil.models.limits import Limit
 
@@ -61,7 +62,7 @@ class LimitTrial:
         """How many persons are beyond the limit."""
         return len(np.unique(self.persons))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, JSON]:
         """Return what is told of it."""
         return {
             "says": self.limit.says,

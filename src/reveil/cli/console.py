@@ -99,12 +99,14 @@ def json_target(path: str | None, *read: str | None, config: Config | None = Non
 
     from reveil.releases.files import Kept, file_target
     from reveil.tables.schema import Role
+    from reveil.vault.address import folders_of
 
-    files, folders = [Path(one) for one in read if one is not None], []
+    files = [Path(one) for one in read if one is not None]
+    folders: list[Path] = []
     columns: tuple[str, ...] = ()
     if config is not None:
         files += [*config.files, config.anchor_path]
-        folders.append(config.vault_path)
+        folders += folders_of(config.vault_path)
         columns = config.schema.names(Role.PERSON, Role.IDENTIFIER)
     kept = Kept(tuple(files), tuple(folders), columns)
     if path is not None and path != "-":

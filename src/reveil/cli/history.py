@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
+
 import sys
-from typing import Any
 
 import click
 
@@ -92,7 +96,7 @@ def command(config_path: str, json_path: str | None, abandon: int | None, budget
         console.say(f"all releases of this series in {folder} are those that the vault knows")
 
 
-def _table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
+def _table(rows: list[dict[str, JSON]], columns: dict[str, str]) -> str:
     """Lay rows out in columns."""
     cells = [list(columns.values()), *([_cell(key, row.get(key)) for key in columns] for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]

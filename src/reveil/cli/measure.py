@@ -93,7 +93,7 @@ def table(found: Measures) -> str:
     return "\n".join(f"{name:<{names}}  {value:>{values}}  {note}".rstrip() for name, value, note in lines)
 
 
-def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _flat(key: str, value: object) -> Iterator[tuple[str, Any]]:
     """List the numbers of a measure, those of a mapping under its name; what is not a number is for the JSON."""
     if not isinstance(value, dict):
         yield key, value
@@ -103,7 +103,7 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield f"{key} {name}", inner
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}"

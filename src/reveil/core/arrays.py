@@ -6,7 +6,7 @@ Where a docstring gives the shape of an array, it names what each axis counts: (
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ class Ragged(Generic[Item]):
         return cls(offsets_of(np.bincount(owners, minlength=n)), items[order])
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Sequence[Any] | npt.NDArray[Item]], dtype: type[Item]) -> Ragged[Item]:
+    def of_rows(cls, rows: Sequence[Sequence[object] | npt.NDArray[Item]], dtype: type[Item]) -> Ragged[Item]:
         """Build from the rows themselves."""
         items = np.concatenate([np.zeros(0, dtype), *(np.asarray(row, dtype) for row in rows)])
         return cls(offsets_of([len(row) for row in rows]), items)

@@ -18,6 +18,7 @@ from reveil.core.errors import ConfigError, excerpt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 T = TypeVar("T")
 # Kinds of values, in words, and how to write one; the first that fits is what a value is.
 _PLAIN: dict[Any, tuple[str, str]] = {
@@ -49,7 +50,7 @@ class Section:
         return ConfigError(message, column=self.column, hint=hint)
 
 
-def build(cls: type[T], given: Mapping[str, Any], section: Section) -> T:
+def build(cls: type[T], given: Mapping[str, object], section: Section) -> T:
     """Build a dataclass from a table of a config.
 
     Values of types that are not simple (see :func:`_kinds`), and limits of those that are, are left to the class.
@@ -87,7 +88,7 @@ def _annotation(cls: type, setting: Field[Any]) -> Any:
         return Any
 
 
-def _kinds(annotation: Any) -> tuple[Any, ...] | None:
+def _kinds(annotation: object) -> tuple[Any, ...] | None:
     """Return the alternatives of a type; None where one of them is not simple, and nothing is checked.
 
     Simple are None, bool, int, float, str, lists, tables, enums of texts and literals. A tuple is a list in a config,

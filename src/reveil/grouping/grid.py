@@ -186,7 +186,7 @@ def _intervals(attribute: Attribute, scale: Scale | None) -> GridColumn:
     return GridColumn(attribute, cell.astype(np.int32), len(lo), {"lo": lo, "hi": hi})
 
 
-def _ends(name: str, cuts: Sequence[Any], dtype: pl.DataType) -> tuple[pl.Series, pl.Series]:
+def _ends(name: str, cuts: Sequence[object], dtype: pl.DataType) -> tuple[pl.Series, pl.Series]:
     """Return the first and the last value of each cell, in the type of the column."""
     numbers = dtype.is_numeric()
     try:

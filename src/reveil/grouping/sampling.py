@@ -19,10 +19,14 @@ each j = k, k + 1, ...; and by the Chernoff bound P[Bin(n, beta) >= gamma n] <= 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
+
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -110,7 +114,7 @@ class Sampling:
         """The delta that k, beta and epsilon give."""
         return delta_of(self.k, self.beta, self.epsilon)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters and delta as a manifest has them."""
         return {"k": self.k, "beta": self.beta, "epsilon": self.epsilon, "delta": self.delta}
 

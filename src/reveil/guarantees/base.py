@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.draft import Draft, Request
     from reveil.guarantees.explained import Explained
@@ -62,7 +63,7 @@ class Memory:
     book: Book = field(repr=False)
     lasting: Mapping[str, CodeArray] = field(repr=False)
     whole: Snapshot | None = field(default=None, repr=False)
-    layout: Mapping[str, Any] | None = field(default=None, repr=False)
+    layout: Mapping[str, JSON] | None = field(default=None, repr=False)
     part: bool = False
     where: Expression | None = field(default=None, repr=False)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from reveil.core.arrays import CodeArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import Reference
     from reveil.releases.table import PublishedTable
 
@@ -43,7 +44,7 @@ def group_statistics(
     return GroupStats(sizes, histograms, dict(references))
 
 
-def with_distances(achieved: dict[str, Any], stats: GroupStats, names: Iterable[str]) -> dict[str, Any]:
+def with_distances(achieved: dict[str, Any], stats: GroupStats, names: Iterable[str]) -> dict[str, JSON]:
     """Add the ``t`` that is reached in some attributes, in their own distance, to what the model says of others."""
     known = achieved.get("t", {})
     more = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from reveil.models.base import FloatArray, Model, Tags
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.limits import Limit, Over
     from reveil.models.statistics import GroupStats
 
@@ -49,11 +50,11 @@ class AnyGroup(Model):
         """Accept every part."""
         return np.ones(len(sizes), np.bool_)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:  # noqa: ARG002
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:  # noqa: ARG002
         """Return nothing."""
         return {}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return nothing."""
         return {}
 

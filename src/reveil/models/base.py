@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import GroupStats
     from reveil.tables.schema import Schema
 
@@ -94,11 +95,11 @@ class Model(ABC):
         )
 
     @abstractmethod
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the level of the whole release, as it goes into the manifest (``{"k": 10}``)."""
 
     @abstractmethod
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names, for the manifest."""
 
     @abstractmethod
@@ -229,11 +230,11 @@ class AllOf(Model):
             sure &= part.surely(sizes, whole)
         return sure
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the levels of all parts; ``t`` of several attributes share one key."""
         return _together([part.achieved(stats) for part in self._parts])
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters of all parts; ``t`` of several attributes share one key."""
         return _together([part.parameters() for part in self._parts])
 
@@ -260,7 +261,7 @@ class AllOf(Model):
         return " & ".join(map(repr, self._parts))
 
 
-def _together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _together(parts: Sequence[dict[str, JSON]]) -> dict[str, JSON]:
     """Put what several models say under common keys; those that would contradict each other go under ``all``."""
     apart = [part for i, part in enumerate(parts) if not all(_agree(part, p) for j, p in enumerate(parts) if i != j)]
     merged: dict[str, Any] = {}
@@ -270,14 +271,14 @@ def _together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**merged, "all": apart} if apart else merged
 
 
-def _agree(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _agree(one: dict[str, Any], other: dict[str, JSON]) -> bool:
     """Return whether two models speak of different things, or say the same of what both speak of."""
     if not one.keys() & other.keys():
         return True
     return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return all(one[key] == other[key] for key in one.keys() & other.keys())
     return bool(one == other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from reveil.models.base import FloatArray, Tags, ValueModel, whole_number
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import GroupStats
 
 
@@ -69,12 +70,12 @@ class DistinctDiversity(ValueModel):
         histogram = whole.histograms[name]
         return np.asarray(sizes > histogram.totals - histogram.beyond(self.l - 1), np.bool_)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the least number of values in any group, 0 for a release without records."""
         worst = float(self.measure(stats).min(initial=np.inf))
         return {"l": int(worst) if np.isfinite(worst) else 0}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return ``l``, the kind of diversity and the attribute, if one is named."""
         return {"l": self.l, "diversity": "distinct", **self._attribute()}
 

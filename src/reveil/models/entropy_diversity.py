@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import GroupStats, Histogram
 
 PRECISION = Context(prec=50)
@@ -87,7 +88,7 @@ class EntropyDiversity(RealDiversity):
         # Entropy is at least the logarithm of n over the largest count, and no value is more frequent in a part.
         return at_most(whole.histograms[name].largest, sizes, 1 / self._exact)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the least level of any group, rounded down to six decimals; 0 for a release without records."""
         worst = float(self.measure(stats).min(initial=np.inf))
         if not np.isfinite(worst):
@@ -98,7 +99,7 @@ class EntropyDiversity(RealDiversity):
             steps += 1
         return {"l": steps / DECIMALS}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return ``l``, the kind of diversity and the attribute, if one is named."""
         return {"l": plain_number(self._exact), "diversity": "entropy", **self._attribute()}
 

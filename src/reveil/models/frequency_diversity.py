@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.models._exact import at_most, extreme, quotient, rounded_down
 from reveil.models.base import FloatArray, RealDiversity, Tags, plain_number
@@ -12,6 +12,7 @@ from reveil.models.limits import Limit, Over
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import GroupStats
 
 
@@ -60,7 +61,7 @@ class FrequencyDiversity(RealDiversity):
         # A part has no value more often than the whole has its most frequent one.
         return at_most(whole.histograms[name].largest, sizes, 1 / self._exact)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the least level of any group, rounded down to six decimals; 0 for a release without records."""
         levels = []
         for name in self._names(stats):
@@ -70,7 +71,7 @@ class FrequencyDiversity(RealDiversity):
                 levels.append(extreme(histogram.totals[filled], histogram.largest[filled], up=False))
         return {"l": rounded_down(min(levels, default=Fraction(0)))}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return ``l``, the kind of diversity and the attribute, if one is named."""
         return {"l": plain_number(self._exact), "diversity": "frequency", **self._attribute()}
 

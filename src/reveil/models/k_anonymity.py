@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from reveil.models.limits import Limit, Over
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import GroupStats
 
 
@@ -71,12 +72,12 @@ class KAnonymity(Model):
         sure: BoolArray = (sizes >= self.k) | (sizes == 0)
         return sure
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the size of the smallest group, 0 for a release without records."""
         filled = stats.sizes[stats.sizes > 0]
         return {"k": int(filled.min()) if len(filled) else 0}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return ``k``."""
         return {"k": self.k}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from reveil.models.base import FloatArray, Tags, ValueModel, whole_number
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import GroupStats
 
 
@@ -70,12 +71,12 @@ class MUniqueness(ValueModel):
     def _holds(self, stats: GroupStats, name: str) -> BoolArray:
         return self._levels(stats, name) >= self.m
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the level of the worst group, 0 for a release without records."""
         worst = float(self.measure(stats).min(initial=np.inf))
         return {"m": int(worst) if np.isfinite(worst) else 0}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return ``m``, and the attribute, if one is named."""
         return {"m": self.m, **self._attribute()}
 

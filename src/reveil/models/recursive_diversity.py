@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from reveil.models.base import FloatArray, Tags, ValueModel, exact_number, plain
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import GroupStats
 
 
@@ -93,7 +94,7 @@ class RecursiveDiversity(ValueModel):
         least = np.maximum(sizes - (histogram.totals - histogram.beyond(self.l - 1)), 0)
         return ~at_most(least, histogram.largest, 1 / self._exact)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return ``l`` and the largest ratio of any group, rounded up to six decimals.
 
         Every c above the ratio would hold. It is None where a group has fewer than l values (no c holds), and 0 for a
@@ -110,7 +111,7 @@ class RecursiveDiversity(ValueModel):
                 levels.append(extreme(histogram.largest[filled], rest, up=True))
         return {"l": self.l, "c": rounded_up(max(levels))}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return ``l``, ``c``, the kind of diversity and the attribute, if one is named."""
         return {"l": self.l, "c": plain_number(self._exact), "diversity": "recursive", **self._attribute()}
 

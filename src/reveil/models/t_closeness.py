@@ -17,6 +17,8 @@ from reveil.tables.schema import Schema, Type
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from reveil.core.json_values import JSON
+
 
 DISTANCES = ("ordered", "equal", "taxonomy")
 
@@ -101,7 +103,7 @@ class TCloseness(ValueModel):
             levels[name] = rounded_up(extreme(numerator, denominator, up=True)) if len(numerator) else 0.0
         return {"t": levels}
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return ``t``, under the attribute's name if one is named, and the distance if one is asked for."""
         t = plain_number(self._exact)
         distance = {} if self.distance is None else {"distance": self.distance}

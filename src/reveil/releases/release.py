@@ -33,6 +33,7 @@ from reveil.tables.notation import Form, from_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reveil.core.json_values import JSON
     from reveil.releases.answers import Count
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
@@ -317,7 +318,7 @@ def dtype_named(name: str) -> pl.DataType:
     found = re.fullmatch(r"(\w+)(?:\((.*)\))?", name) if isinstance(name, str) else None
     if found is None or found[1] not in TYPES:
         raise ValueError("unknown type")
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, JSON] = {}
     for part in filter(None, (p.strip() for p in (found[2] or "").split(","))):
         key, _, value = part.partition("=")
         arguments[key.strip()] = None if value == "None" else int(value) if value.isdigit() else value.strip("'\"")

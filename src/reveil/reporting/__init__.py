@@ -15,6 +15,7 @@ from reveil.reporting.page import render
 from reveil.series.config import Config, load_config
 from reveil.series.published import silent
 from reveil.tables.schema import Role
+from reveil.vault.address import folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ ENDINGS = (".html", ".htm")
 def report(
     about: Config | Series | str | os.PathLike[str],
     releases: Sequence[Given] | None = None,
-    truth: Sequence[Any] | None = None,
+    truth: Sequence[object] | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
     where: Sequence[str] = (),
@@ -69,9 +70,9 @@ def _target(page: Path, kept: Kept) -> Path:
     return file_target(page, kept)
 
 
-def _kept(about: Config | Series, *given: Sequence[Any] | None) -> Kept:
+def _kept(about: Config | Series, *given: Sequence[object] | None) -> Kept:
     """Return what is read, and the vault."""
     read = [Path(one) for each in given for one in each or () if isinstance(one, str | os.PathLike)]
     secret_paths = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
     hidden = about.schema.names(Role.PERSON, Role.IDENTIFIER)
-    return Kept((*about.files, secret_paths[1], *read), secret_paths[:1], hidden)
+    return Kept((*about.files, secret_paths[1], *read), folders_of(secret_paths[0]), hidden)

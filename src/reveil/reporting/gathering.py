@@ -35,6 +35,7 @@ from reveil.series.published import silent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.reporting.holdings import Held, Holdings
     from reveil.tables.schema import Schema
@@ -46,7 +47,7 @@ MEASURES = (Entropy, PrivacyLoss, QueryError)  # beside the aggregates; cheap on
 BARS = 24  # of a histogram of sizes, which has one for each size where they are fewer
 
 
-def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[str, Any]:
+def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[str, JSON]:
     """Return all that the report says, as JSON has it."""
     notes = _unknown(about)
     releases = []
@@ -59,7 +60,7 @@ def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[st
         "trend": trend(about, notes, QUERIES, stage=stage),
         "comparing": comparing(about, stage=stage),
     }
-    found: dict[str, Any] = {
+    found: dict[str, JSON] = {
         "format": FORMAT,
         "reveil": version(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -76,7 +77,7 @@ def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[st
         "configuration": _configuration(about),
         "notes": notes,
     }
-    plain: dict[str, Any] = _finite(found)
+    plain: dict[str, JSON] = _finite(found)
     return plain
 
 
@@ -98,7 +99,7 @@ def _unknown(about: Holdings) -> list[str]:
     return notes + more
 
 
-def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, Any]:
+def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, JSON]:
     dates = [own["created"] for own in releases if own["created"] is not None]
     return {
         "name": about.name,
@@ -113,7 +114,7 @@ def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _guarantee(about: Holdings) -> dict[str, Any]:
+def _guarantee(about: Holdings) -> dict[str, JSON]:
     promises = [held.manifest.promise for held in about.releases if held.manifest is not None and not held.adopted]
     last = promises[-1] if promises else None
     grade = None if last is None else last.grade
@@ -137,7 +138,7 @@ def _guarantee(about: Holdings) -> dict[str, Any]:
     }
 
 
-def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, Any]:
+def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, JSON]:
     """Return one release: what happened, what was published, and what is left of the table."""
     manifest, row = held.manifest, held.row
     facts = {} if row is None else row.facts
@@ -231,16 +232,16 @@ def _sizes(held: Held, kept: dict[str, list[int]] | None) -> list[dict[str, Any]
     ]
 
 
-def _flat(achieved: Mapping[str, Any], prefix: str = "") -> list[dict[str, Any]]:
+def _flat(achieved: Mapping[str, JSON], prefix: str = "") -> list[dict[str, JSON]]:
     """Return the levels that a release achieves as a list: ``k``, ``l``, ``t of income``."""
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, JSON]] = []
     for key, value in achieved.items():
         name = f"{prefix} of {key}" if prefix else str(key)
         found += _flat(value, name) if isinstance(value, Mapping) else [{"name": name, "value": value}]
     return found
 
 
-def _curve(facts: Mapping[str, Any]) -> dict[str, Any] | None:
+def _curve(facts: Mapping[str, object]) -> dict[str, JSON] | None:
     """Return how k was chosen, where a method chose it: columns of equal length that its facts hold as ``auto``."""
     chosen = facts.get("auto")
     if not isinstance(chosen, Mapping) or not isinstance(chosen.get("k"), list):
@@ -250,7 +251,7 @@ def _curve(facts: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"chosen": chosen.get("chosen"), "weight": chosen.get("weight"), "curve": named}
 
 
-def _budget(about: Holdings) -> dict[str, Any] | None:
+def _budget(about: Holdings) -> dict[str, JSON] | None:
     """Return what is left of everybody's budget, over all values: which values these are is not told here."""
     if about.series is None:
         return None
@@ -271,7 +272,7 @@ def _budget(about: Holdings) -> dict[str, Any] | None:
     }
 
 
-def _configuration(about: Holdings) -> list[dict[str, Any]]:
+def _configuration(about: Holdings) -> list[dict[str, JSON]]:
     """Return the settings, without the seed; what is a list may be of values, and is counted only."""
     flat = described(about.name, None, about.schema, about.guarantee, about.method)
     paths = {f"guarantee.{key}" for key in paths_of(type(about.guarantee))}
@@ -282,7 +283,7 @@ def _configuration(about: Holdings) -> list[dict[str, Any]]:
     ]
 
 
-def _counted(value: Any) -> Any:
+def _counted(value: object) -> Any:
     if isinstance(value, list):
         return f"({len(value)} value{'' if len(value) == 1 else 's'})"
     if isinstance(value, dict):
@@ -290,7 +291,7 @@ def _counted(value: Any) -> Any:
     return value
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """Return what JSON has: an infinite number is none."""
     if isinstance(value, Mapping):
         return {str(key): _finite(own) for key, own in value.items()}

@@ -82,7 +82,7 @@ class Holdings:
 def hold(
     about: Config | Series | str | os.PathLike[str],
     releases: Sequence[Given] | None,
-    truth: Sequence[Any] | None,
+    truth: Sequence[object] | None,
     where: Sequence[str] = (),
 ) -> Holdings:
     """Find the releases that a report is about, and read what is there.
@@ -178,7 +178,7 @@ def _read(held: Held, schema: Schema) -> Held:
 
 def _with_truth(
     held: list[Held],
-    truth: list[Any],
+    truth: list[object],
     given: list[Given],
     series: Series | None,
     schema: Schema,
@@ -205,7 +205,7 @@ def _with_truth(
 
 
 def _with_snapshot(
-    release: Held, source: Any, series: Series | None, schema: Schema, held: Sequence[Held], where: Sequence[str]
+    release: Held, source: object, series: Series | None, schema: Schema, held: Sequence[Held], where: Sequence[str]
 ) -> Held:
     """Read the snapshot of one release, and see whether it is that of another one."""
     if series is None or release.row is None:

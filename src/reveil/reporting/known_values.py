@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.adversary import audit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reveil.core.json_values import JSON
     from reveil.reporting.holdings import Holdings
 
 KNOWN = 1
 
 
-def knowing(about: Holdings, *, stage: Callable[[str], None]) -> dict[str, Any] | None:
+def knowing(about: Holdings, *, stage: Callable[[str], None]) -> dict[str, JSON] | None:
     """Attack the last release with one known value; None where a row has one sensitive value, or nobody is known."""
     able = [held for held in about.at_hand if held.truth is not None]
     if len(about.schema.sensitive) < 2 or not able:

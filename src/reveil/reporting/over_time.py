@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reveil.adversary.over_time import AuditStep
+    from reveil.core.json_values import JSON
     from reveil.reporting.holdings import Held, Holdings
 
 ATTACK = ("highest", "highest_proven", "certain")
 
 
-def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> dict[str, Any] | None:
+def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> dict[str, JSON] | None:
     """Return how strongly values could be believed as the series went on; None without snapshots.
 
     The attacks are those of an audit, with the background that the guarantee is against. Persons are counted.
@@ -67,7 +68,7 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
     }
 
 
-def _column(name: str, steps: list[AuditStep]) -> dict[str, Any]:
+def _column(name: str, steps: list[AuditStep]) -> dict[str, JSON]:
     """Return the attacks on one sensitive column: what each believed after so many releases, if anything."""
     last = steps[-1].audit
     telling = [
@@ -105,7 +106,7 @@ def _column(name: str, steps: list[AuditStep]) -> dict[str, Any]:
     }
 
 
-def trend(about: Holdings, notes: list[str], queries: int, *, stage: Callable[[str], None]) -> dict[str, Any] | None:
+def trend(about: Holdings, notes: list[str], queries: int, *, stage: Callable[[str], None]) -> dict[str, JSON] | None:
     """Return how wrong trends are that are read off the releases of the same part of the table as the last one."""
     able = [held for held in about.at_hand if held.snapshot is not None and not held.adopted and not held.strange]
     if able and able[-1].row is not None:
@@ -122,7 +123,7 @@ def trend(about: Holdings, notes: list[str], queries: int, *, stage: Callable[[s
     return None if found is None else {**found, "releases": [held.number for held in able]}
 
 
-def comparing(about: Holdings, *, stage: Callable[[str], None]) -> list[dict[str, Any]]:
+def comparing(about: Holdings, *, stage: Callable[[str], None]) -> list[dict[str, JSON]]:
     """Return for each two releases in a row on how much of the space they agree, and who changed boxes unchanged."""
     found = []
     for before, after in pairwise(about.at_hand):
@@ -142,7 +143,7 @@ def comparing(about: Holdings, *, stage: Callable[[str], None]) -> list[dict[str
     return found
 
 
-def _churn(about: Holdings, before: Held, after: Held) -> dict[str, Any] | None:
+def _churn(about: Holdings, before: Held, after: Held) -> dict[str, JSON] | None:
     """Return the churn between two releases, where the snapshots are given and the vault kept who was where."""
     if before.snapshot is None or after.snapshot is None or before.release is None or after.release is None:
         return None

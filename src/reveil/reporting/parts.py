@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NOTHING = "–"
 
 
-def display(value: Any, how: str) -> str:
+def display(value: object, how: str) -> str:
     """Write a value of the JSON: a ``count``, a ``share`` of one, a ``number``, a ``time``, or ``text``.
 
     >>> display(12345, "count"), display(0.3171, "share"), display(0.25, "number"), display(None, "count")

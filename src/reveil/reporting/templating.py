@@ -8,12 +8,11 @@ lacks is an error, not an empty place.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
-def fill(template: str, **views: Any) -> str:
+def fill(template: str, **views: object) -> str:
     """Return a template filled with views: what is shown; how is the template's business."""
     return _environment().get_template(template).render(**views)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,7 @@ from reveil.vault.protocol import ADOPTED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Guarantee
     from reveil.releases.release import Release
@@ -110,7 +111,7 @@ def adopt(
     job: Job,
     source: object,
     guarantee: Guarantee,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, JSON],
     remade: Callable[[Guarantee], tuple[Prepared, Telling]],
     *,
     archive: bool,
@@ -175,14 +176,14 @@ def _record(
     vault: Vault,
     telling: Telling,
     release: Release,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, JSON],
     path: Path | None,
     *,
     told: pl.DataFrame | None,
     entries: tuple[Entries, ...] = (),
     replaces: bool,
     more: pl.Series | None = None,
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, JSON] | None = None,
     placements: pl.DataFrame | None = None,
 ) -> None:
     manifest, digest = _manifest(path, release, telling.memory.release)
@@ -269,7 +270,7 @@ def _as_it_was(
     prepared: Prepared,
     telling: Telling,
     *,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, JSON],
     path: Path | None,
     archive: bool,
 ) -> Adopted:

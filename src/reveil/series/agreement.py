@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, RefusedError, shown
 from reveil.tables.schema import FOLDED, Role
@@ -11,6 +11,7 @@ from reveil.tables.schema import FOLDED, Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
     from reveil.tables.schema import Column, Schema
@@ -20,9 +21,9 @@ _SHOWN = 12
 
 def described(
     name: str | None, seed: int | None, schema: Schema, guarantee: Guarantee, method: Grouper | None
-) -> dict[str, Any]:
+) -> dict[str, JSON]:
     """Return the settings of a series as flat JSON: what the vault keeps and compares."""
-    found: dict[str, Any] = {"series.name": name}
+    found: dict[str, JSON] = {"series.name": name}
     if seed is not None:
         found["series.seed"] = seed
     found["series.null_values"] = sorted(schema.null_values)
@@ -32,12 +33,12 @@ def described(
     found |= {f"guarantee.{key}": value for key, value in guarantee.traits.settings.items()}
     if method is not None:
         found |= {"method.kind": method.name, **{f"method.{k}": v for k, v in method.parameters().items()}}
-    plain: dict[str, Any] = json.loads(json.dumps(found))
+    plain: dict[str, JSON] = json.loads(json.dumps(found))
     return plain
 
 
-def _column(column: Column) -> dict[str, Any]:
-    found: dict[str, Any] = {"role": column.role.value}
+def _column(column: Column) -> dict[str, JSON]:
+    found: dict[str, JSON] = {"role": column.role.value}
     if column.type is not None:
         found["type"] = column.type.value
     if column.order is not None:
@@ -52,7 +53,7 @@ def _column(column: Column) -> dict[str, Any]:
     return found
 
 
-def agree(before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarantee) -> None:
+def agree(before: Mapping[str, JSON], now: Mapping[str, JSON], guarantee: Guarantee) -> None:
     """Raise, with the differences, unless everything that changed may change."""
     differs = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     refused = [key for key in differs if not _may_change(key, before, now, guarantee)]
@@ -71,13 +72,13 @@ def agree(before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarante
     )
 
 
-def same_making(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+def same_making(before: Mapping[str, JSON], now: Mapping[str, JSON]) -> bool:
     """Return whether a release would be made in the same way: columns, guarantee and method are what they were."""
     keys = [key for key in {**before, **now} if not key.startswith("series.")]
     return all(before.get(key) == now.get(key) for key in keys)
 
 
-def _may_change(key: str, before: Mapping[str, Any], now: Mapping[str, Any], guarantee: Guarantee) -> bool:
+def _may_change(key: str, before: Mapping[str, JSON], now: Mapping[str, JSON], guarantee: Guarantee) -> bool:
     section, _, rest = key.partition(".")
     if section == "columns":
         name = rest.rpartition(".")[0]
@@ -120,7 +121,7 @@ def roles_ever(ever: Mapping[str, str], schema: Schema) -> dict[str, str]:
     return {**{name: role for name, role in now.items() if role != Role.IDENTIFIER.value or name not in ever}, **ever}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Write a setting; lists may be of sensitive values and are counted only."""
     return f"({len(value)} values)" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.verification import Promised
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
 
 
-def described(method: Grouper | None) -> dict[str, Any] | None:
+def described(method: Grouper | None) -> dict[str, JSON] | None:
     """Return a method as a manifest names it."""
     if method is None:
         return None
-    found: dict[str, Any] = json.loads(json.dumps({"kind": method.name, **method.parameters()}))
+    found: dict[str, JSON] = json.loads(json.dumps({"kind": method.name, **method.parameters()}))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from reveil.tables.snapshot import Snapshot, type_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.vault import Vault
 
 SPELLINGS = "spellings"  # the setting that keeps them without a person
@@ -90,7 +91,7 @@ def spellings_of(schema: Schema, values: pl.DataFrame, known: Mapping[str, list[
     return found
 
 
-def as_begun(schema: Schema, before: Mapping[str, Any]) -> tuple[Schema, tuple[str, ...]]:
+def as_begun(schema: Schema, before: Mapping[str, JSON]) -> tuple[Schema, tuple[str, ...]]:
     """Return the schema as a series compares values that began with the settings ``before``, and what that changes.
 
     A series from before texts were folded goes on without it: its releases have spellings that would change.

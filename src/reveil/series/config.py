@@ -11,11 +11,13 @@ from reveil.core.errors import ConfigError
 from reveil.core.settings import Section, build
 from reveil.guarantees.settings import from_settings, paths_of
 from reveil.tables.settings import SeriesSettings, placed, read_settings, schema_of, section_of
+from reveil.vault.address import place_of
 
 if TYPE_CHECKING:
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
     from reveil.tables.schema import Schema
+    from reveil.vault.address import Place
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Config:
     method: Grouper | None
     seed: int | None
     files: tuple[Path, ...]  # the config and what it names: never to be written over
-    vault: Path | None = None
+    vault: Place | None = None
     archive: bool = True
     anchor: Path | None = None
 
@@ -39,7 +41,7 @@ class Config:
         return self.anchor or self.path.parent / f"{self.vault_path.name.removesuffix('.vault')}.anchor"
 
     @property
-    def vault_path(self) -> Path:
+    def vault_path(self) -> Place:
         """Where the series remembers what it told: as declared, or beside the config by the name of the series."""
         return self.vault or self.path.parent / f"{self.name or self.path.stem}.vault"
 
@@ -93,7 +95,7 @@ def _guarantee(section: dict[str, Any], folder: Path) -> Guarantee:
     return from_settings(cls, settings)
 
 
-def _method(section: dict[str, Any]) -> Grouper | None:
+def _method(section: dict[str, object]) -> Grouper | None:
     if not section:
         return None
     kind, settings = _kind(section, "method", "groupers")
@@ -101,7 +103,7 @@ def _method(section: dict[str, Any]) -> Grouper | None:
     return build(cls, settings, Section("[method]", f"the method {kind!r}", cls.refuses))
 
 
-def _kind(section: dict[str, Any], name: str, group: str) -> tuple[str, dict[str, Any]]:
+def _kind(section: dict[str, object], name: str, group: str) -> tuple[str, dict[str, Any]]:
     """Return which of a group a section asks for, and its other settings."""
     settings = dict(section)
     kind = settings.pop("kind", None)
@@ -110,9 +112,5 @@ def _kind(section: dict[str, Any], name: str, group: str) -> tuple[str, dict[str
     return kind, settings
 
 
-def _vault(series: SeriesSettings, folder: Path) -> Path | None:
-    if series.vault is None:
-        return None
-    if "://" in series.vault:
-        raise ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
-    return folder / series.vault
+def _vault(series: SeriesSettings, folder: Path) -> Place | None:
+    return None if series.vault is None else place_of(series.vault, folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.analysis.measures.aggregates import aggregates
 from reveil.core.errors import InputError, ReveilError, VerificationError
@@ -15,6 +15,7 @@ from reveil.tables.formats import endings
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.guarantees.assembly import Prepared
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import ReleaseRow, Vault
@@ -40,7 +41,7 @@ def is_release(path: Path, row: ReleaseRow) -> bool:
         return False
 
 
-def measures_of(prepared: Prepared, snapshot: Snapshot) -> dict[str, Any] | None:
+def measures_of(prepared: Prepared, snapshot: Snapshot) -> dict[str, JSON] | None:
     """Return the numbers that the vault keeps of a release; None where they cannot be had.
 
     They are told to nobody, and a release is not held up by them.

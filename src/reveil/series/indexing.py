@@ -84,7 +84,7 @@ class BangIndex:
         self._told: list[_Told] = []
 
     @classmethod
-    def of(cls, grouper: BangA, frame: Any, schema: Schema) -> BangIndex:
+    def of(cls, grouper: BangA, frame: object, schema: Schema) -> BangIndex:
         """Index a table."""
         snapshot = read_snapshot(frame, schema)
         return cls(grouper, snapshot, encode(snapshot))
@@ -117,7 +117,7 @@ class BangIndex:
         """Return the groups that :meth:`cut` would publish, as places in the table; for the owner's eyes only."""
         return self._method().group(self._current().codes, _asked(model), generator(0))
 
-    def insert(self, frame: Any) -> None:
+    def insert(self, frame: object) -> None:
         """Add records. Only the blocks they fall into change. No sensitive value is looked at.
 
         Columns must be as before; a person who is in the index already is refused.

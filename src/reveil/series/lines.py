@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.errors import PendingError
 from reveil.series.events import Event
@@ -11,6 +11,7 @@ from reveil.series.events import Event
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reveil.core.json_values import JSON
     from reveil.guarantees.base import Guarantee
     from reveil.releases.promise import Promise
     from reveil.series.events import Events
@@ -80,7 +81,7 @@ def qualified(promise: Promise, adopted: Sequence[int]) -> Promise:
     )
 
 
-def line(row: ReleaseRow) -> dict[str, Any]:
+def line(row: ReleaseRow) -> dict[str, JSON]:
     """Return one release as a history shows it."""
     facts = row.facts
     counts = ("persons", "inserted", "deleted", "updated", "returned", "counterfeits", "withheld", "dirty")

@@ -10,21 +10,22 @@ from reveil.core.errors import BusyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from reveil.vault.address import Place
 
 _LOCK = threading.Lock()
-_AT_WORK: set[Path] = set()
+_AT_WORK: set[Place] = set()
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def alone(vault: Place) -> Iterator[None]:
     """Let one thread of this process change a vault; another is told so. (Another process cannot even open it.)"""
-    place = folder.resolve()
+    place = vault.resolve()
     with _LOCK:
         if place in _AT_WORK:
             raise BusyError(
                 "another publisher is at work in this vault",
-                file=folder,
+                file=str(vault),
                 hint="Nothing was published by this one. Wait until the other is done and try again.",
             )
         _AT_WORK.add(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, FileError
 from reveil.core.randomness import generator
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def anonymize(
-    frame: Any,
+    frame: object,
     schema: Schema,
     model: Model,
     method: Grouper | None = None,

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, DataError, ExpressionError, VerificationError
 from reveil.series.agreement import check_columns
@@ -22,6 +22,7 @@ from reveil.vault.requests import COLUMNS, WHERE, is_expression
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.vault import ReleaseRow, Vault
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 def read_job(
     vault: Vault,
     schema: Schema,
-    frame: Any,
+    frame: object,
     columns: Iterable[str] | None = None,
     where: str | None = None,
     *,
@@ -43,7 +44,7 @@ def read_job(
     known = with_known_types(schema, vault.attributes())
     snapshot = read_snapshot(frame, with_known_spellings(known, vault, declared))
     snapshot = settled(snapshot, vault.attributes())
-    request: dict[str, Any] = {COLUMNS: None, WHERE: None}
+    request: dict[str, JSON] = {COLUMNS: None, WHERE: None}
     if where is not None:
         snapshot = selected(snapshot, where, hidden=snapshot.schema.plain if any_columns else ())
         request[WHERE] = where
@@ -61,7 +62,7 @@ def read_job(
 def read_part(
     vault: Vault,
     schema: Schema,
-    frame: Any,
+    frame: object,
     manifest: Manifest,
     where: str | None = None,
     *,
@@ -99,7 +100,7 @@ def read_part(
 def job_of(
     vault: Vault,
     schema: Schema,
-    frame: Any,
+    frame: object,
     row: ReleaseRow,
     given: Sequence[str] = (),
     *,

@@ -32,7 +32,7 @@ from reveil.series.warnings import warnings
 from reveil.tables.schema import Role
 from reveil.tables.settings import placed
 from reveil.vault import DuckDBVault, ReleaseRow, Vault
-from reveil.vault.opening import DATABASE
+from reveil.vault.address import Place, folders_of, is_begun, place_of
 from reveil.vault.protocol import ABANDONED, CONFIRMED, PENDING
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Series:
 
     def __init__(
         self,
-        vault: Path,
+        vault: Place,
         schema: Schema,
         guarantee: Guarantee,
         method: Grouper | None = None,
@@ -70,7 +70,7 @@ class Series:
         anchor: Path | None = None,
     ) -> None:
         self.vault, self.guarantee, self.method = vault, guarantee, method
-        self.anchor = anchor or vault.parent / f"{vault.name.removesuffix('.vault')}.anchor"
+        self.anchor = anchor or _beside(vault)
         self.notes: list[str] = []  # what the owner should know of the last call
         self.schema = schema if method is None else method.reading(schema)
         self._as_begun: tuple[str, ...] = ()  # columns whose texts are compared as when the series began
@@ -100,7 +100,7 @@ class Series:
         if not isinstance(guarantee, Guarantee):
             raise ConfigError("guarantee must be a guarantee", hint="For example rv.TauSafety(m=4).")
         place = None if anchor is None else Path(anchor)
-        series = cls(Path(vault), schema, guarantee, method, name=name, seed=seed, archive=archive, anchor=place)
+        series = cls(place_of(vault), schema, guarantee, method, name=name, seed=seed, archive=archive, anchor=place)
         series._check()
         if series.vault.exists():
             with series._opened(create=True):
@@ -138,7 +138,7 @@ class Series:
         check_declared(self.guarantee.traits.declared_in(self.schema), self.schema)
         if self.method is not None:
             self.method.check_schema(self.schema)
-        if self.anchor.resolve().is_relative_to(self.vault.resolve()):
+        if any(self.anchor.resolve().is_relative_to(own.resolve()) for own in folders_of(self.vault)):
             raise ConfigError(
                 "the anchor is inside the vault",
                 hint="It shows whether the vault is the latest one, so it must not be restored with it: name a file "
@@ -149,7 +149,7 @@ class Series:
 
     def publish(
         self,
-        frame: Any,
+        frame: object,
         columns: Iterable[str] | None = None,
         where: str | None = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  (the surface's own signature)
@@ -169,7 +169,7 @@ class Series:
     def publish_to(
         self,
         out: str | os.PathLike[str] | None,
-        frame: Any,
+        frame: object,
         columns: Iterable[str] | None = None,
         where: str | None = None,
         *,
@@ -188,7 +188,7 @@ class Series:
         if target is not None:
             release_target(target, self._kept(*read))
         folders = (None if target is None else target.parent, self.anchor.parent, *(p.parent for p in self.files[:1]))
-        if not new_series and not (self.vault / DATABASE).exists():
+        if not new_series and not is_begun(self.vault):
             may_begin(self.anchor, self.name, self._published_columns, *folders)  # before a vault is made
         with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
             began = not vault.head()
@@ -230,7 +230,7 @@ class Series:
     def _kept(self, *read: Path) -> Kept:
         """Return what is never written over."""
         hidden = self.schema.names(Role.PERSON, Role.IDENTIFIER)
-        return Kept((*self.files, self.anchor, *read), (self.vault,), hidden)
+        return Kept((*self.files, self.anchor, *read), folders_of(self.vault), hidden)
 
     def _resume(
         self,
@@ -303,7 +303,7 @@ class Series:
 
     def part_of(
         self,
-        frame: Any,
+        frame: object,
         manifest: Manifest,
         where: str | None = None,
         *,
@@ -319,7 +319,7 @@ class Series:
         with self._opened() as vault:
             return read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **self._reading())
 
-    def job_of(self, frame: Any, row: ReleaseRow, given: Sequence[str] = ()) -> Job:
+    def job_of(self, frame: object, row: ReleaseRow, given: Sequence[str] = ()) -> Job:
         """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it.
 
         Expressions are not kept: that of a release of some records is among the ``given`` ones.
@@ -337,7 +337,7 @@ class Series:
         with alone(self.vault), self._opened() as vault:
             return replay(vault, self.schema, self.guarantee, self.method, truths, where)
 
-    def placements(self, release: int, frame: Any) -> Any:
+    def placements(self, release: int, frame: object) -> Any:
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
         with self._opened() as vault:
             return find_placements(vault, self.schema, release, frame)
@@ -356,7 +356,7 @@ class Series:
             return erase(vault, self.schema.person, person, self.method, tombstone=tombstone)
 
     def adopt(
-        self, frame: Any, release: Any, columns: Iterable[str] | None = None, where: str | None = None
+        self, frame: object, release: object, columns: Iterable[str] | None = None, where: str | None = None
     ) -> Adopted:
         """Take a release that any tool made of this snapshot as told, as the next one of the series.
 
@@ -424,7 +424,7 @@ class Series:
 
         ``pretend``: where there is no vault yet, one that is thrown away will do.
         """
-        if pretend and not (self.vault / DATABASE).exists():
+        if pretend and not is_begun(self.vault):
             with tempfile.TemporaryDirectory() as folder, DuckDBVault.open(Path(folder) / "vault") as vault:
                 yield vault
             return
@@ -439,3 +439,12 @@ class Series:
                     check_roles(vault.setting("roles") or {}, self.schema)
                 self.name = self.name or before.get("series.name")
             yield vault
+
+
+def _beside(vault: Place) -> Path:
+    """Return where the anchor of a vault lies if nobody says: beside its folder."""
+    if not isinstance(vault, Path):
+        raise ConfigError(
+            "a vault that is no folder here needs an anchor", hint="Name a file: anchor='hospital.anchor'."
+        )
+    return vault.parent / f"{vault.name.removesuffix('.vault')}.anchor"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from reveil.core.json_values import JSON
     from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Guarantee
     from reveil.models.encoding import Codes
@@ -132,8 +133,8 @@ class Telling:
         entries: tuple[Entries, ...] = (),
         replaces: bool,
         placements: pl.DataFrame | None,
-        facts: Mapping[str, Any],
-        settings: Mapping[str, Any],
+        facts: Mapping[str, JSON],
+        settings: Mapping[str, JSON],
         path: Path | None,
         published: Release,
         manifest_digest: str | None = None,
@@ -185,7 +186,7 @@ class Telling:
             placements=placements,
         )
 
-    def _spellings(self, vault: Vault, published: Release | None) -> dict[str, Any]:
+    def _spellings(self, vault: Vault, published: Release | None) -> dict[str, JSON]:
         """Return the spellings to keep without a person: of what is published, or where none is followed of all.
 
         The dictionary loses a value with the last person who had it. Written in another way afterwards, it would tell
@@ -255,7 +256,7 @@ def _memory(
     )
 
 
-def forgotten(layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> None:
+def forgotten(layout: Mapping[str, JSON], values: Mapping[str, pl.Series]) -> None:
     """Return what is left of a layout without the method that kept it: nothing. It may hold values of the person."""
 
 

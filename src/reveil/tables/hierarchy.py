@@ -36,6 +36,7 @@ from reveil.core.errors import ConfigError, FileError, excerpt, shown
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
+    from reveil.core.json_values import JSON
 
 Path_ = tuple[str, ...]
 
@@ -67,7 +68,7 @@ class Taxonomy:
         return "sha256:" + hashlib.sha256(parts.encode()).hexdigest()
 
     @classmethod
-    def load(cls, source: str | Path | Mapping[str, Any] | Taxonomy, *, show: bool = True) -> Taxonomy:
+    def load(cls, source: str | Path | Mapping[str, JSON] | Taxonomy, *, show: bool = True) -> Taxonomy:
         """Read a taxonomy from an ARX CSV or TOML file, or take a nested mapping.
 
         Errors show labels only where ``show`` is set: those of a sensitive column are not for the screen.
@@ -168,7 +169,7 @@ def _listed(labels: Sequence[str], *, show: bool) -> str:
     return f" {shown(labels)}" if show else ""
 
 
-def read_toml(text: str, path: str | Path) -> dict[str, Any]:
+def read_toml(text: str, path: str | Path) -> dict[str, JSON]:
     """Read TOML that a person may have written: not nested without end, no numbers of thousands of digits."""
     try:
         table = tomllib.loads(text)
@@ -273,7 +274,7 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
         ) from None
 
 
-def _paths_of_table(table: Mapping[str, Any], *, show: bool) -> list[Path_]:
+def _paths_of_table(table: Mapping[str, JSON], *, show: bool) -> list[Path_]:
     root_given = len(table) == 1 and isinstance(next(iter(table.values())), Mapping)
     prefix: Path_ = () if root_given else (ROOT,)
     paths: list[Path_] = []

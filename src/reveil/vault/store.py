@@ -13,9 +13,7 @@ process is killed. One process at a time gets in; of two threads of it that chan
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
-from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Protocol, Self
 
 from reveil.core import registry
@@ -24,13 +22,13 @@ from reveil.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Collection
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from reveil.vault.bridge import Connection
     from reveil.vault.drafts import Drafts
     from reveil.vault.keys import Key
 
 FOLDER = "folder"  # the store of a plain path
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
 
 
 @dataclass(frozen=True)
@@ -111,38 +109,22 @@ class Store(Protocol):
 
 def scheme_of(address: str | os.PathLike[str]) -> str:
     """Return the name of the store at an address; a plain path has that of folders."""
-    found = _SCHEME.match(os.fspath(address))
-    return FOLDER if found is None else found[1]
+    scheme, found, _ = os.fspath(address).partition("://")
+    return scheme if found else FOLDER
 
 
 def store_class(address: str | os.PathLike[str]) -> type[Store]:
     """Return the store that is registered for an address."""
     scheme = scheme_of(address)
     if scheme not in registry.names("stores"):
-        raise ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
+        raise unknown_store()
     found: type[Store] = registry.find("stores", scheme)
     return found
 
 
-def folder_of(address: str | os.PathLike[str]) -> Path | None:
-    """Return the folder that an address is, None if it is something else."""
-    return Path(address) if scheme_of(address) == FOLDER else None
-
-
-def is_there(address: str | os.PathLike[str]) -> bool:
-    """Return whether an address is taken: by a vault, or by a folder that may be something else."""
-    folder = folder_of(address)
-    return is_vault(address) if folder is None else folder.exists()
-
-
-def is_vault(address: str | os.PathLike[str]) -> bool:
-    """Return whether there is a vault at an address."""
-    return store_class(address).exists(os.fspath(address))
-
-
-def name_of(address: str | os.PathLike[str]) -> str:
-    """Return the last part of an address, by which files beside a vault are called."""
-    return PurePath(os.fspath(address).rpartition("://")[2]).name.removesuffix(".vault")
+def unknown_store() -> ConfigError:
+    """Return the refusal of an address whose scheme nobody registered."""
+    return ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
 
 
 def open_store(address: str | os.PathLike[str], *, create: bool) -> Store:

@@ -22,7 +22,7 @@ column.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -51,7 +51,7 @@ __all__ = ["Promised", "verify"]
 def verify(
     release: Release,
     snapshot: Snapshot,
-    asked: Any,
+    asked: object,
     *,
     placement: AnyInts | None = None,
     dirty: int = 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -75,7 +75,7 @@ def absent_in(shown: Shown) -> Ints:
     return np.bincount(inside["group"].to_numpy(), minlength=len(groups.numbers)).astype(np.int64)
 
 
-def _listed(population: Any, table: Snapshot, release: Release, selection: Selection | None) -> pl.DataFrame:
+def _listed(population: object, table: Snapshot, release: Release, selection: Selection | None) -> pl.DataFrame:
     """Read the columns of a list that matter, in the types of the table, persons as texts; of it the part asked for."""
     asked: frozenset[str] = frozenset()
     if selection is not None:

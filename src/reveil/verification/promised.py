@@ -12,6 +12,7 @@ from reveil.verification.judges.base import GroupJudge, group_judges, judge_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from reveil.core.json_values import JSON
     from reveil.verification.judges.guarantee import GuaranteeJudge
 
 _ABOUT = frozenset(["kind", "grade", "method", "all"])  # what a promise says beside its parameters
@@ -57,18 +58,18 @@ class Promised:
         return cls(kind, judge.demands(guarantee), dict(guarantee), grade if isinstance(grade, str) else None)
 
     @classmethod
-    def asked(cls, kind: str, settings: Mapping[str, Any]) -> Promised:
+    def asked(cls, kind: str, settings: Mapping[str, JSON]) -> Promised:
         """Read what a config asks for, by the settings of its guarantee."""
         return cls(kind, guarantee_judge(kind).demands(settings), dict(settings))
 
     @classmethod
-    def of_model(cls, model: Any, kind: str | None = None, **settings: Any) -> Promised:
+    def of_model(cls, model: object, kind: str | None = None, **settings: object) -> Promised:
         """Read what a model object asks of groups, by the fields it was made with; its methods are not asked."""
         parts = getattr(model, "parts", (model,))
         return cls(kind, tuple(judge_named(type(part).__name__).of(part) for part in parts), settings)
 
     @classmethod
-    def of_guarantee(cls, guarantee: Any, **more: Any) -> Promised:
+    def of_guarantee(cls, guarantee: object, **more: Any) -> Promised:
         """Read what a guarantee object asks for, by the fields it was made with; its methods are not asked."""
         if not is_dataclass(guarantee):
             raise VerificationError("a guarantee is known by its settings, and this one has none")
@@ -97,7 +98,7 @@ def group_demands(told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
     return tuple(demand for part in parts for judge in group_judges() for demand in judge.read(part))
 
 
-def together(levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def together(levels: Sequence[Mapping[str, JSON]]) -> dict[str, Any]:
     """Put levels under common keys as a manifest does: those that would contradict each other apart, under ``all``."""
     apart = [
         one for at, one in enumerate(levels) if any(_conflict(one, two) for i, two in enumerate(levels) if i != at)
@@ -111,7 +112,7 @@ def together(levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**found, "all": apart} if apart else found
 
 
-def _conflict(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _conflict(one: Mapping[str, JSON], other: Mapping[str, Any]) -> bool:
     """Return whether two levels speak of the same thing and say something else of it."""
     if not one.keys() & other.keys():
         return False
@@ -126,10 +127,10 @@ def _conflict(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return False
 
 
-def same_levels(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_levels(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> bool:
     """Return whether two manifests' levels say the same, whatever the order of those under ``all``."""
 
-    def plain(levels: Mapping[str, Any]) -> list[str]:
+    def plain(levels: Mapping[str, JSON]) -> list[str]:
         rest = {key: value for key, value in levels.items() if key != "all"}
         given = levels.get("all", [])
         parts = given if isinstance(given, list) else [given]

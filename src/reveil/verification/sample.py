@@ -15,6 +15,7 @@ from reveil.tables.notation import Form, parsed, split_label
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reveil.core.json_values import JSON
     from reveil.releases.release import Release
     from reveil.releases.table import Cells
     from reveil.tables.schema import Column
@@ -29,7 +30,7 @@ def is_sample(release: Release) -> bool:
     return release.manifest.suppressed is None
 
 
-def check_sample(release: Release, snapshot: Snapshot) -> dict[str, Any]:
+def check_sample(release: Release, snapshot: Snapshot) -> dict[str, JSON]:
     """Check what only a sampled release promises, and return what it achieves beside the model.
 
     Whether records were taken by dice, and how likely each was, no table can say.
@@ -99,7 +100,7 @@ def _on_grid(cells: Cells, dtype: pl.DataType, column: Column, scale: Any) -> bo
         return False
 
 
-def _intervals_on_grid(cells: pl.Series, dtype: pl.DataType, cuts: Sequence[Any]) -> bool:
+def _intervals_on_grid(cells: pl.Series, dtype: pl.DataType, cuts: Sequence[object]) -> bool:
     lo, hi, null = (cells.struct.field(name) for name in ("lo", "hi", "null"))
     texts = [value_text(cut) for cut in cuts]
     if isinstance(dtype, pl.Datetime):

@@ -39,7 +39,7 @@ class Shown:
     snapshot: Snapshot | None = field(default=None, repr=False)
     persons: Ints | None = field(default=None, repr=False)  # the number of each record's person
     witness: Any = field(default=None, repr=False)
-    population: Any = field(default=None, repr=False)
+    population: object = field(default=None, repr=False)
     selection: Selection | None = field(default=None, repr=False)
     schema: Schema | None = field(default=None, repr=False)  # how values relate; the snapshot's, where there is one
 

@@ -20,9 +20,9 @@ from reveil.releases.release import Release
 from reveil.tables.formats import check_path, endings, find_format, format_of, in_words
 from reveil.tables.snapshot import canonical_text, read_snapshot
 from reveil.testing import check_format
-from tests.tables.formats.json_lines import JsonLines
+from tests.plugin.package.reveil_toys.json_lines import JsonLines
 
-TOY = EntryPoint("jsonl", "tests.tables.formats.json_lines:JsonLines", "reveil.formats")
+TOY = EntryPoint("jsonl", "tests.plugin.package.reveil_toys.json_lines:JsonLines", "reveil.formats")
 CONFIG = """
 [series]
 name = "toy"

@@ -17,6 +17,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.core.json_values import JSON
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class Findings:
     at: CodeArray | None = None
 
     @classmethod
-    def nothing(cls, summary: dict[str, Any] | None = None) -> Findings:
+    def nothing(cls, summary: dict[str, JSON] | None = None) -> Findings:
         """Say nothing about anybody."""
         codes, flags = np.zeros(0, np.int32), np.zeros(0, np.bool_)
         return cls(codes, np.zeros(0), codes, flags, np.zeros(0, np.int64), summary or {})

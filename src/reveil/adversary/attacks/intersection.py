@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from reveil.adversary.evidence import Evidence, View
     from reveil.core.arrays import IntArray
+    from reveil.core.json_values import JSON
 
     WordArray = npt.NDArray[np.uint64]
 
@@ -38,7 +39,7 @@ class Intersection(Attack):
         """Return findings of cells, of sets of possible values and, with ids, of records."""
         runs = runs_of(evidence)
         parts = [_cells(evidence, runs), _sets(evidence, runs)]
-        summary: dict[str, Any] = {"runs": len(runs.person), "with_ids": evidence.known == "ids"}
+        summary: dict[str, JSON] = {"runs": len(runs.person), "with_ids": evidence.known == "ids"}
         if evidence.known == "ids":
             parts.append(followed(evidence))
             summary["cells"] = record_cells(evidence)

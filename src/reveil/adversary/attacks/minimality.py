@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
 
     from reveil.adversary.evidence import Evidence
+    from reveil.core.json_values import JSON
     from reveil.releases.release import Release
 
     History: TypeAlias = tuple[dict[str, str | None], ...]  # per release: the value of each person, by name
@@ -71,7 +72,7 @@ class Minimality(Attack):
             if chance:
                 for place in places:
                     joint[place] = joint.get(place, Fraction(0)) + chance
-        summary: dict[str, Any] = {"ran": True, "tables": tables, "possible": total > 0}
+        summary: dict[str, JSON] = {"ran": True, "tables": tables, "possible": total > 0}
         codes = {value: code for code, value in enumerate(evidence.values.to_list())}
         best: dict[tuple[int, int], tuple[Fraction, int]] = {}
         for (person, t, value), chance in joint.items():

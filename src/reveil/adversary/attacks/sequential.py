@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from reveil.adversary.counting import HOW, believed
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
+    from reveil.core.json_values import JSON
 
 
 class Sequential(Attack):
@@ -50,7 +51,7 @@ class Sequential(Attack):
         # Where worlds were drawn, what their share is at least.
         shares = np.where(found.exact, found.belief, np.nan_to_num(found.lower))
         linked = appearances.candidates.lengths > 0
-        summary: dict[str, Any] = {
+        summary: dict[str, JSON] = {
             "ran": True,
             "fewest_values": int(possible.sizes[told & linked].min(initial=appearances.domain)),
             "share_of_worlds": float(shares[told].max(initial=0.0)),

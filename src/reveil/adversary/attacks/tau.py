@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from reveil.adversary.separate_signatures import known_signatures
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
 
 
 class Tau(Attack):
@@ -68,7 +69,7 @@ def _kept_apart(evidence: Evidence, appearances: Appearances) -> Findings | None
     value = np.where(agreed, appearances.values.items[appearances.values.offsets[signatures.group[told]]], -1).astype(
         np.int32
     )
-    summary: dict[str, Any] = {
+    summary: dict[str, JSON] = {
         "rule": appearances.rule,
         "certain": int((agreed & (belief >= 1)).sum()),
         "found": {how: int(many) for how, many in (("symmetry", agreed.sum()), ("at most", (~agreed).sum())) if many},
@@ -81,7 +82,7 @@ def _kept_apart(evidence: Evidence, appearances: Appearances) -> Findings | None
 
 
 def findings(
-    evidence: Evidence, appearances: Appearances, possible: Possible, found: CountedBeliefs, summary: dict[str, Any]
+    evidence: Evidence, appearances: Appearances, possible: Possible, found: CountedBeliefs, summary: dict[str, JSON]
 ) -> Findings:
     """Return what was found about each person in each release, and how it was found."""
     told = np.flatnonzero((found.how > 0) & ~found.impossible)

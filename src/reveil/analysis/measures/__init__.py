@@ -16,6 +16,7 @@ from reveil.analysis.measures.base import Meaning, Measure, Subject, Workload
 from reveil.analysis.workload import SELECTIVITY
 from reveil.core import registry
 from reveil.core.errors import ConfigError
+from reveil.core.json_values import JSON
 from reveil.releases.release import Release
 from reveil.releases.respelling import respelled
 from reveil.tables.snapshot import read_snapshot
@@ -28,13 +29,13 @@ __all__ = ["FORMAT", "Meaning", "Measure", "Measures", "Subject", "meanings", "m
 FORMAT = 1
 
 
-class Measures(Mapping[str, Any]):
+class Measures(Mapping[str, JSON]):
     """The measures of one release by key: numbers, mappings of numbers, or None where there is nothing to measure.
 
     ``records`` and ``rows`` are those of the snapshot and of the release.
     """
 
-    def __init__(self, values: Mapping[str, Any], *, records: int, rows: int) -> None:
+    def __init__(self, values: Mapping[str, JSON], *, records: int, rows: int) -> None:
         self._values = dict(values)
         self.records = records
         self.rows = rows
@@ -58,13 +59,13 @@ class Measures(Mapping[str, Any]):
         whole = {"counterfeits": self.rows, "suppressed": self.records, "withheld": self.records, "dirty": self.rows}
         return {key: self[key] / max(size, 1) for key, size in whole.items() if key in self}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, JSON]:
         """Return what is written as JSON."""
         return {"format": FORMAT, "measures": {key: _plain(value) for key, value in self.items()}}
 
 
 def measure(
-    frame: Any,
+    frame: object,
     release: Release | str | os.PathLike[str],
     schema: Schema,
     queries: int = 0,
@@ -84,7 +85,7 @@ def measure(
     snapshot = read_snapshot(frame, schema.steadied() if "beta" in published.manifest.promise.settings else schema)
     published = respelled(published, snapshot)
     subject = Subject(snapshot, published, Workload(queries, seed, dimensionality, selectivity))
-    found: dict[str, Any] = {}
+    found: dict[str, JSON] = {}
     for each in _measures():
         for key, value in each.of(subject).items():
             if key in found:
@@ -104,7 +105,7 @@ def _measures() -> list[Measure]:
     return sorted((cls() for cls in registry.everything("measures").values()), key=lambda each: each.place)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return numbers that JSON has: an infinite one is none."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}

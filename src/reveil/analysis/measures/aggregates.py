@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from reveil.analysis.measures.columns import MeasuredColumn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reveil.core.json_values import JSON
     from reveil.models.encoding import Attribute
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
 
 
-def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] | None = None) -> dict[str, Any]:
+def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] | None = None) -> dict[str, JSON]:
     """Measure what needs no query: records, group sizes, and the mean width of a cell, over all and by column.
 
     ``quasi`` are the codes of the snapshot, where the caller has them already. ``gcp`` is as in

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
+
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -20,7 +25,7 @@ class AverageClass(Measure):
     meanings: ClassVar = {"c_avg": Meaning("average group size over the smallest allowed", "smaller")}
     place: ClassVar = 50
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Divide."""
         least = smallest_size(subject.release.manifest.promise.guarantee())
         groups = len(subject.group_rows)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reveil.core.arrays import CodeArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
@@ -61,7 +62,7 @@ class Measure(ABC):
     place: ClassVar[int] = 1000
 
     @abstractmethod
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Measure; plain numbers, or mappings of them, by key. None where there is nothing to measure."""
 
 

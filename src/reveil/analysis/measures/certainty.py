@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
 
 
 class Certainty(Measure):
@@ -28,7 +30,7 @@ class Certainty(Measure):
     }
     place: ClassVar = 20
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Add up widths, each as often as its cell is published for a record."""
         columns = subject.columns
         real = subject.class_real

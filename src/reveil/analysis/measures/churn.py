@@ -9,6 +9,7 @@ import polars as pl
 from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
 
@@ -17,7 +18,7 @@ PERSON, ROW = "\0person", "\0row"
 
 def churn(
     snapshots: tuple[Snapshot, Snapshot], releases: tuple[Release, Release], placements: tuple[Any, Any]
-) -> dict[str, Any] | None:
+) -> dict[str, JSON] | None:
     """Compare the boxes that people have in two releases, one after the other.
 
     *Definition*: of the persons who are published in both, and whose quasi, sensitive and plain values are the same in

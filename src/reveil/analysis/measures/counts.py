@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
 
 
 class Counts(Measure):
@@ -27,7 +29,7 @@ class Counts(Measure):
     }
     place: ClassVar = 110
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Count."""
         return {
             "counterfeits": subject.fakes,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
 
 
 class Discernibility(Measure):
@@ -21,7 +23,7 @@ class Discernibility(Measure):
     meanings: ClassVar = {"dcp": Meaning("discernibility: the sum over groups of size squared", "smaller")}
     place: ClassVar = 10
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Add up the squares; in whole numbers, because they are large."""
         squares = int((subject.group_rows**2).sum())
         return {"dcp": squares + subject.left_out * subject.records}

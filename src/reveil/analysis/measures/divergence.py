@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.analysis.measures.columns import MeasuredColumn
+    from reveil.core.json_values import JSON
     from reveil.models.encoding import FloatArray
     from reveil.releases.nesting import Nesting
     from reveil.tables.expressions.regions import Numbers
@@ -40,7 +41,7 @@ class Divergence(Measure):
     meanings: ClassVar = {"kl": Meaning("bits between the raw and the published joint distribution", "smaller")}
     place: ClassVar = 40
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Compare the two densities where there are records.
 
         Densities are taken relative to an even one over the whole domain, because volumes outgrow numbers.

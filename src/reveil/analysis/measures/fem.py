@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from reveil.analysis.measures.base import Meaning, Measure, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
 
 
 class FrequencyEntropy(Measure):
@@ -26,7 +28,7 @@ class FrequencyEntropy(Measure):
     meanings: ClassVar = {"fem": Meaning("frequency entropy: bits told by the sizes of the groups", "larger")}
     place: ClassVar = 70
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Add up the bits; what is in a group of all the records tells nothing."""
         filled = subject.group_rows > 0
         rows, fakes = subject.group_rows[filled], subject.group_fakes[filled]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
 
 
 class InformationLoss(Measure):
@@ -22,7 +24,7 @@ class InformationLoss(Measure):
     meanings: ClassVar = {"ail": Meaning("average information loss: size x widths of a group", "smaller")}
     place: ClassVar = 60
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Add up widths over rows, then divide by the number of groups."""
         groups = len(subject.group_rows)
         lost = float(sum(column.rows @ column.widths for column in subject.columns))

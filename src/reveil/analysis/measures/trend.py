@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from reveil.models.encoding import Attribute, encode_quasi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reveil.core.json_values import JSON
     from reveil.models.encoding import FloatArray
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
@@ -30,7 +31,7 @@ def trend_error(
     seed: int = 0,
     *,
     selectivity: float = SELECTIVITY,
-) -> dict[str, Any] | None:
+) -> dict[str, JSON] | None:
     """Compare how the answers to random COUNT windows change from release to release with how they truly changed.
 
     *Definition*: a window is drawn once, over the values of all the snapshots together, in the quasi columns that all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.analysis.measures.columns import MeasuredColumn
+    from reveil.core.json_values import JSON
 
 
 class VolumeEntropy(Measure):
@@ -29,7 +30,7 @@ class VolumeEntropy(Measure):
     meanings: ClassVar = {"vem": Meaning("volume entropy: bits told by the boxes", "larger")}
     place: ClassVar = 80
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Add up the attributes."""
         return {"vem": sum(attribute_vem(subject, column) for column in subject.columns)}
 

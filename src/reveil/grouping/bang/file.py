@@ -29,6 +29,8 @@ from reveil.grouping.bang.regions import Regions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
+
 
 class BlockChange(NamedTuple):
     """Blocks that were split or dissolved together, by number.
@@ -143,7 +145,7 @@ class BangFile:
         if (self._count[losing] < self.capacity).any():
             self._dissolve()
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, JSON]:
         """Return the directory without the records, as plain values that JSON can hold."""
         return {
             "bits": list(self.bits),

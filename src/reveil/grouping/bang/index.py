@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class Filed:
         cls,
         codes: Codes,
         capacity: int,
-        given: Mapping[str, Sequence[Any]] | None = None,
+        given: Mapping[str, Sequence[object]] | None = None,
         *,
         quantile: bool = False,
         model: Model | None = None,

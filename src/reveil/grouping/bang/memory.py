@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reveil.core.json_values import JSON
 from reveil.grouping.bang.dendrogram import Dendrogram
 from reveil.grouping.bang.file import BangFile
 from reveil.grouping.bang.index import Filed, in_cell_order
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from reveil.models.encoding import Attribute
 
-Layout = dict[str, Any]
+Layout = dict[str, JSON]
 
 WORN = 4  # times as many records in the fullest cell as in that of a scale made now
 
@@ -32,7 +33,7 @@ WORN = 4  # times as many records in the fullest cell as in that of a scale made
 def lasting_scales(
     method: Mapping[str, Any],
     codes: Codes,
-    given: Mapping[str, Sequence[Any]] | None,
+    given: Mapping[str, Sequence[object]] | None,
     layout: Mapping[str, Any] | None,
     *,
     part: bool = False,
@@ -100,7 +101,7 @@ def _among(state: Mapping[str, Any], left: pl.Series) -> Layout:
 def remembered_blocks(
     method: Mapping[str, Any],
     codes: Codes,
-    given: Mapping[str, Sequence[Any]] | None,
+    given: Mapping[str, Sequence[object]] | None,
     layout: Mapping[str, Any] | None,
     *,
     part: bool = False,
@@ -137,7 +138,7 @@ def remembered_blocks(
     return filed, tree, kept
 
 
-def _tree_state(tree: Dendrogram) -> dict[str, Any]:
+def _tree_state(tree: Dendrogram) -> dict[str, JSON]:
     """Return a tree as plain values that JSON can hold: its nodes from the root down, those that are left over not."""
     levels = [np.array([tree.root], np.int32)]
     while len(levels[-1]):
@@ -150,7 +151,7 @@ def _tree_state(tree: Dendrogram) -> dict[str, Any]:
     return {"left": left, "right": right, "leaves": leaves}
 
 
-def _tree_of(state: Mapping[str, Any]) -> Dendrogram:
+def _tree_of(state: Mapping[str, JSON]) -> Dendrogram:
     """Undo :func:`_tree_state`."""
     left, right, leaves = (np.array(state[key], np.int32) for key in ("left", "right", "leaves"))
     parents = np.full(len(left), -1, np.int32)

@@ -31,7 +31,7 @@ class Index(Protocol):
         """Return the groups that :meth:`cut` would publish, as places in the table."""
         ...
 
-    def insert(self, frame: Any) -> None:
+    def insert(self, frame: object) -> None:
         """Add records."""
         ...
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.core.arrays import CodeArray, IntArray
+    from reveil.core.json_values import JSON
 
 FINE = 10  # bits of a dimension that has more values than cells
 
@@ -81,7 +82,7 @@ class Scales:
     scales: tuple[Scale, ...]
 
     @classmethod
-    def of(cls, codes: Codes, given: Mapping[str, Sequence[Any]] | None = None, *, quantile: bool = False) -> Scales:
+    def of(cls, codes: Codes, given: Mapping[str, Sequence[object]] | None = None, *, quantile: bool = False) -> Scales:
         """Make scales for a table.
 
         ``given`` are cut points of some attributes: the values at which a new cell starts, in ascending order (for
@@ -129,7 +130,7 @@ class Scales:
             out.append((first, last))
         return out
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, JSON]:
         """Return the scales as plain values that JSON can hold."""
         return {
             scale.name: {
@@ -185,7 +186,7 @@ def _before(attribute: Attribute) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.asarray((np.cumsum(counts) - counts) / max(int(counts.sum()), 1), np.float64)
 
 
-def _cut(attribute: Attribute, points: Sequence[Any]) -> Scale:
+def _cut(attribute: Attribute, points: Sequence[object]) -> Scale:
     """Return the scale that somebody gave by its cut points."""
     where = f"the scale of {attribute.name!r}"
     if isinstance(points, str) or not len(points):
@@ -214,7 +215,7 @@ def _cut(attribute: Attribute, points: Sequence[Any]) -> Scale:
     return Scale(attribute.name, attribute.kind is Kind.INTERVAL, bits, tuple(texts.to_list()), tuple(cells))
 
 
-def _interval_texts(attribute: Attribute, points: Sequence[Any], where: str) -> pl.Series:
+def _interval_texts(attribute: Attribute, points: Sequence[object], where: str) -> pl.Series:
     """Return the canonical texts of cut points of numbers, dates or times."""
     dtype = attribute.domain.dtype
     if dtype.is_numeric():

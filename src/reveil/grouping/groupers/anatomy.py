@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from reveil.models.k_anonymity import KAnonymity
 from reveil.models.statistics import Partition
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
 
@@ -54,7 +55,7 @@ class Anatomy(Grouper):
     def __post_init__(self) -> None:
         self.check_recode()
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         return {"recode": self.recode}
 

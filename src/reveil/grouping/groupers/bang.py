@@ -18,6 +18,7 @@ from reveil.grouping.groupers.base import Grouper
 from reveil.models.base import whole_number
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.grouping.bang.dendrogram import Dendrogram
     from reveil.grouping.bang.protocol import Index
     from reveil.models.base import Model
@@ -67,7 +68,7 @@ class BangA(Grouper):
     )
     block: int = 5
     form: Form = "compact"
-    scales: Mapping[str, Sequence[Any]] | None = None
+    scales: Mapping[str, Sequence[object]] | None = None
     quantile: bool = False
     recode: str = "boxes"
 
@@ -96,7 +97,7 @@ class BangA(Grouper):
     def __hash__(self) -> int:
         return hash((self.block, self.form, self.quantile, self.recode))  # equal ones have equal scales, too
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names; cut points as they were given."""
         given = {} if self.scales is None else {"scales": {name: _plain(own) for name, own in self.scales.items()}}
         return {"block": self.block, "form": self.form, **given, "quantile": self.quantile, "recode": self.recode}
@@ -120,18 +121,18 @@ class BangA(Grouper):
         return filed.partition(filed.dendrogram().cut(model, filed.stats(model)))
 
     def lasting(
-        self, codes: Codes, layout: Mapping[str, Any] | None, *, part: bool = False
-    ) -> tuple[Grouper, Codes, Mapping[str, Any]]:
+        self, codes: Codes, layout: Mapping[str, JSON] | None, *, part: bool = False
+    ) -> tuple[Grouper, Codes, Mapping[str, JSON]]:
         """Put a snapshot into the blocks of the earlier releases; only where records came or went anything changes."""
         made = {"kind": self.name, **self.parameters()}
         filed, tree, kept = remembered_blocks(made, codes, self.scales, layout, part=part)
         return Cut(self, filed, tree), filed.codes, kept
 
-    def forgetting(self, layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Mapping[str, Any] | None:
+    def forgetting(self, layout: Mapping[str, JSON], values: Mapping[str, pl.Series]) -> Mapping[str, JSON] | None:
         """Leave values out at which cells start, or that are categories, where nobody has them any more."""
         return without_values(layout, values)
 
-    def fit(self, frame: Any, schema: Schema) -> Index:
+    def fit(self, frame: object, schema: Schema) -> Index:
         """Return an index over a table, for many cuts; no sensitive value is looked at before a cut asks for it.
 
         ``frame`` is whatever :func:`reveil.anonymize` takes.
@@ -166,12 +167,12 @@ class Cut(Grouper):
             return self._filed.nested(model)
         return self._filed.partition(self._tree.cut(model, self._filed.stats(model)))
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters of the method that made the blocks."""
         return self._made_by.parameters()
 
 
-def _cut_points(scales: object) -> dict[str, list[Any]]:
+def _cut_points(scales: object) -> dict[str, list[object]]:
     """Return cut points as lists of plain values; whether they fit their columns, the table says."""
     if not isinstance(scales, Mapping) or not all(isinstance(name, str) for name in scales):
         raise ConfigError("bang: scales must be a table", hint="scales = { age = [18, 30, 65] }")
@@ -183,6 +184,6 @@ def _cut_points(scales: object) -> dict[str, list[Any]]:
     }
 
 
-def _plain(points: Sequence[Any]) -> list[Any]:
+def _plain(points: Sequence[object]) -> list[Any]:
     """Return cut points as a manifest can hold them."""
     return [point if isinstance(point, int | float | str) else str(point) for point in points]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from reveil.core.json_values import JSON
     from reveil.grouping.sampling import Sampling
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
@@ -73,10 +74,10 @@ class Grouper(ABC):
     def lasting(
         self,
         codes: Codes,
-        layout: Mapping[str, Any] | None,  # noqa: ARG002
+        layout: Mapping[str, JSON] | None,  # noqa: ARG002
         *,
         part: bool = False,  # noqa: ARG002
-    ) -> tuple[Grouper, Codes, Mapping[str, Any] | None]:
+    ) -> tuple[Grouper, Codes, Mapping[str, JSON] | None]:
         """Go on from what was kept of the last release, for a series: return who groups, which codes, what to keep.
 
         ``layout`` is what was returned the last time, None at the first; ``part``: ``codes`` are of some records or
@@ -84,7 +85,7 @@ class Grouper(ABC):
         """
         return self, codes, None
 
-    def forgetting(self, layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Mapping[str, Any] | None:  # noqa: ARG002
+    def forgetting(self, layout: Mapping[str, JSON], values: Mapping[str, pl.Series]) -> Mapping[str, JSON] | None:  # noqa: ARG002
         """Return what is left of a layout when a person is erased: ``values`` are those that somebody else still has.
 
         What another method kept is of no use to this one, and may hold anything.
@@ -102,7 +103,7 @@ class Grouper(ABC):
         return None
 
     @abstractmethod
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
 
     def check_schema(self, schema: Schema) -> None:  # noqa: B027  (most schemas suit most methods)
@@ -183,5 +184,5 @@ def check_feasible(codes: Codes, model: Model) -> None:
             )
 
 
-def _level(achieved: dict[str, Any]) -> str:
+def _level(achieved: dict[str, JSON]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in achieved.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from reveil.core.errors import ConfigError
 from reveil.grouping.groupers._halving import Ground
@@ -14,6 +14,7 @@ from reveil.grouping.groupers.stack_deal import proportional
 if TYPE_CHECKING:
     import numpy as np
 
+    from reveil.core.json_values import JSON
     from reveil.grouping.fragments import Fragments
     from reveil.models.statistics import Partition
 
@@ -63,7 +64,7 @@ class Fragmentation(TowardsT):
         """Return both ways of sizing."""
         return cls(), cls(sizing="gcd")
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         return {"sizing": self.sizing, "recode": self.recode}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from reveil.grouping.groupers._towards_t import Task, TowardsT, most_groups
 from reveil.grouping.groupers.stack_deal import proportional
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import Partition
 
 Variant = Literal["k-first", "t-first"]
@@ -63,7 +64,7 @@ class Microaggregation(TowardsT):
         """Return both variants."""
         return cls(), cls(variant="t-first")
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         return {"variant": self.variant, "recode": self.recode}
 

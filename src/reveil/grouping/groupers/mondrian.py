@@ -6,7 +6,7 @@ import os
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.models.base import Model
 
 FloatArray = npt.NDArray[np.float64]
@@ -68,7 +69,7 @@ class Mondrian(Grouper):
         """Return every combination of ``cut`` and ``choose``."""
         return tuple(cls(cut=cut, choose=choose) for cut in get_args(Cut) for choose in get_args(Choose))
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         return {"cut": self.cut, "choose": self.choose, "recode": self.recode}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from reveil.models.statistics import Boxes, GroupStats, Histogram, Partition, Re
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.models.base import Model
     from reveil.models.encoding import Attribute, Codes
 
@@ -64,7 +65,7 @@ class RPlusTree(Grouper):
         """Return two fanouts."""
         return cls(), cls(fanout=2)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         return {"fanout": self.fanout, "recode": self.recode}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.grouping.groupers._halving import Ground, halve_while
 from reveil.grouping.groupers._towards_t import Task, TowardsT
@@ -11,6 +11,7 @@ from reveil.grouping.groupers._towards_t import Task, TowardsT
 if TYPE_CHECKING:
     import numpy as np
 
+    from reveil.core.json_values import JSON
     from reveil.models.statistics import Partition
 
 
@@ -44,7 +45,7 @@ class Sabre(TowardsT):
         """Return the one way of working."""
         return (cls(),)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         return {"recode": self.recode}
 

@@ -21,6 +21,7 @@ from reveil.tables.schema import Type, toml_key
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
     from reveil.models.statistics import Reference
@@ -71,7 +72,7 @@ class SafeGrid(Grouper):
         """Return one with cut points for the first column, and one without any."""
         return cls(beta=0.5, epsilon=1.0, scales={"q0": [-10, 0, 5, 10]}), cls(beta=0.9, epsilon=3.0)
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         return {"beta": self.beta, "epsilon": self.epsilon, "scales": self.scales}
 
@@ -178,7 +179,7 @@ class SafeGrid(Grouper):
         raise ConfigError("the method 'safe-grid' refines nothing", hint="Use the method 'mondrian'.")
 
 
-def _likely(scale: Any) -> Type:
+def _likely(scale: object) -> Type:
     """Return the type that a column with this scale would have."""
     cut = scale[0] if isinstance(scale, list) else None
     return Type.NUMBER if isinstance(cut, int | float) else Type.DATE if isinstance(cut, str) else Type.TEXT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.models.base import Model
     from reveil.tables.schema import Schema
 
@@ -99,7 +100,7 @@ class StackDeal(Grouper):
         """Return both ways of dealing."""
         return cls(), cls(deal="source")
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
         weight = {} if self.weight is None else {"weight": self.weight}
         return {"deal": self.deal, **weight, "recode": self.recode}

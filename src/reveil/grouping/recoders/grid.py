@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class GridRecoder(Recoder):
     Source: Li, Qardaji, Su 2012 (generalisation that does not depend on the data).
     """
 
-    def __init__(self, scales: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, scales: Mapping[str, object] | None = None) -> None:
         self.scales = None if scales is None else checked_scales(scales)
 
     def check(self, model: Model) -> None:  # noqa: ARG002

@@ -9,7 +9,7 @@ extract of one region looks for nobody from another.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -37,7 +37,7 @@ class Listed:
     absent: int
 
 
-def read_list(population: Any, table: Snapshot, names: Iterable[str]) -> Snapshot:
+def read_list(population: object, table: Snapshot, names: Iterable[str]) -> Snapshot:
     """Read a registration list as strictly as a table: the person column and quasi columns, others being ignored.
 
     ``names`` are the quasi columns, which are read in the types that they have in the table.
@@ -55,7 +55,7 @@ def read_list(population: Any, table: Snapshot, names: Iterable[str]) -> Snapsho
 
 
 def with_absent(
-    snapshot: Snapshot, population: Any, published: IntArray, whole: Snapshot, where: Expression | None = None
+    snapshot: Snapshot, population: object, published: IntArray, whole: Snapshot, where: Expression | None = None
 ) -> Listed:
     """Code the records to be published together with the persons of a list who are not in the table at all.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from reveil.guarantees.lifetime.survival import Pairs
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from reveil.core.json_values import JSON
     from reveil.guarantees.lifetime.strategies import Strategy
 
 
@@ -23,7 +24,7 @@ def forecast(
     releases: int,
     largest: float = np.inf,
     permanent: tuple[str, ...] = (),
-) -> list[dict[str, Any]]:
+) -> list[dict[str, JSON]]:
     """Return a row for each value that anybody was linked with, the tightest first.
 
     ``ledger`` has a row for each pair: ``person``, ``value``, ``survival``, ``links``. ``texts`` is what the codes of

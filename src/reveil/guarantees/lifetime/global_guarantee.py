@@ -42,6 +42,7 @@ from reveil.vault.protocol import Entries
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.draft import Request
     from reveil.models.base import Model
@@ -273,7 +274,7 @@ class GlobalGuarantee(Guarantee):
             against="presence" if self.population is None else "nothing",
         )
 
-    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, JSON]]:
         """Return what is left of whose budget for which values; see :mod:`reveil.guarantees.lifetime.forecast`."""
         texts, ledger = book.texts(schema.sensitive[0]), book.rows(SURVIVAL)
         permanent = self.permanent

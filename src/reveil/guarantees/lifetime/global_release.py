@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -47,7 +47,7 @@ class Terms:
     harmless: CodeArray
     permanent: CodeArray
     when_exhausted: str
-    population: Any = field(repr=False, default=None)
+    population: object = field(repr=False, default=None)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from reveil.models.base import exact_number, plain_number, whole_number
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, IntArray
+    from reveil.core.json_values import JSON
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -50,7 +51,7 @@ class Strategy(ABC):
         """
 
     @abstractmethod
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
 
     @abstractmethod
@@ -132,7 +133,7 @@ class ConstantRatio(Strategy):
         none = np.isinf(self.needs(survival, links, l))
         return np.where(none, 0, left).astype(np.int64)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, JSON]:
         """Return the name and the number of releases."""
         return {"strategy": self.kind, "releases": self.releases}
 
@@ -194,7 +195,7 @@ class Geometric(Strategy):
             survival = np.where(able, survival * (1 - 1 / needed), survival)
             links = links + 1
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, JSON]:
         """Return the name and alpha."""
         return {"strategy": self.kind, "alpha": self.alpha}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from reveil.models.statistics import Partition
 from reveil.tables.notation import parsed
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.draft import Request
     from reveil.guarantees.signatures.situation import Situation
@@ -171,7 +172,7 @@ def space_of(codes: Codes, keys: KeyArray | None = None) -> Space:
     return Space(points_of(codes), ranks, keys)
 
 
-def _keys(method: BangA, codes: Codes, memory: Memory) -> tuple[KeyArray, dict[str, Any]]:
+def _keys(method: BangA, codes: Codes, memory: Memory) -> tuple[KeyArray, dict[str, JSON]]:
     """Return the key of each record in the space of a BANG file, and its scales, which last from release to release."""
     made = {"kind": method.name, **method.parameters()}
     scales, layout = lasting_scales(made, codes, method.scales, memory.layout, part=memory.part)

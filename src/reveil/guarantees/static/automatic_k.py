@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from reveil.core.arrays import CodeArray
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
@@ -52,7 +53,7 @@ def grid(records: int) -> list[int]:
     return [*tried, records]
 
 
-def choose_k(codes: Codes, model: Model, method: Grouper, rng: np.random.Generator) -> tuple[int, dict[str, Any]]:
+def choose_k(codes: Codes, model: Model, method: Grouper, rng: np.random.Generator) -> tuple[int, dict[str, JSON]]:
     """Return the best k, and the curve for the owner: ``k``, ``t``, ``information_loss``, ``cost``, ``holds``."""
     weight, best = WEIGHT if method.weight is None else float(method.weight), np.inf
     chosen = codes.n

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.reporting import charts
 from reveil.reporting.parts import Chapter, PageTable, TableColumn
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.reporting.charts import Chart
     from reveil.reporting.parts import Parts
 
@@ -74,5 +75,5 @@ def _distances(parts: Parts) -> PageTable | None:
     return parts.table(caption, columns, found) if found else None
 
 
-def _span(bar: dict[str, Any]) -> str:
+def _span(bar: dict[str, JSON]) -> str:
     return str(bar["from"]) if bar["from"] == bar["to"] else f"{bar['from']}–{bar['to']}"

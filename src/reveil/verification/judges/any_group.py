@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from reveil.verification.judges.base import GroupJudge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools
     from reveil.verification.counting import GroupCounts
 
@@ -24,12 +25,12 @@ class AnyGroup(GroupJudge):
     reads_values: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:  # noqa: ARG003
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:  # noqa: ARG003
         """Return nothing: it has no parameters."""
         return ()
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:  # noqa: ARG003
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:  # noqa: ARG003
         """Return nothing."""
         return set()
 
@@ -37,7 +38,7 @@ class AnyGroup(GroupJudge):
         """Accept every group."""
         return np.ones(len(counts.sizes), np.bool_)
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:  # noqa: ARG002
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:  # noqa: ARG002
         """Return nothing."""
         return {}
 

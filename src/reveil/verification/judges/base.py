@@ -18,6 +18,7 @@ from reveil.core.errors import ConfigError, VerificationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools
     from reveil.verification.counting import GroupCounts, Tally
 
@@ -40,12 +41,12 @@ class GroupJudge(ABC):
 
     @classmethod
     @abstractmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return the demands of this kind that the parameters of a promise make, under their config names."""
 
     @classmethod
     @abstractmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:
         """Return which of the parameters this judge answers for."""
 
     @classmethod
@@ -58,7 +59,7 @@ class GroupJudge(ABC):
         """Return which groups keep the promise: exactly, or rounded against them."""
 
     @abstractmethod
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the level that the worst group reaches, as a manifest tells it."""
 
     @abstractmethod

@@ -13,11 +13,12 @@ from reveil.verification.judges.base import GroupJudge, ValueJudge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools
     from reveil.verification.counting import GroupCounts, Tally
 
 
-def asks_for(told: Mapping[str, Any], diversity: str) -> bool:
+def asks_for(told: Mapping[str, JSON], diversity: str) -> bool:
     """Return whether parameters ask for one kind of diversity; without a kind, for different values."""
     return told.get("l") is not None and (told.get("diversity") or "distinct") == diversity
 
@@ -37,7 +38,7 @@ class DistinctDiversity(ValueJudge):
         return (cls(int(written("l", told["l"])), told.get("attribute")),) if asks_for(told, "distinct") else ()
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:
         """Return ``l`` and what goes with it."""
         return {"l", "diversity", "attribute"} & told.keys() if asks_for(told, "distinct") else set()
 
@@ -45,7 +46,7 @@ class DistinctDiversity(ValueJudge):
         """Return where there are l values."""
         return np.asarray(tally.different >= self.l, np.bool_)
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the least number of values in any group, 0 of none."""
         least = [int(own.different.min()) for own in self.tallies(counts).values() if own.n_groups]
         return {"l": min(least, default=0)}

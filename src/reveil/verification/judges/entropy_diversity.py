@@ -18,6 +18,7 @@ from reveil.verification.judges.distinct_diversity import asks_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools, Floats
     from reveil.verification.counting import GroupCounts, Tally
 
@@ -42,7 +43,7 @@ class EntropyDiversity(ValueJudge):
         return (cls(written("l", told["l"]), told.get("attribute")),) if asks_for(told, "entropy") else ()
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:
         """Return ``l`` and what goes with it."""
         return {"l", "diversity", "attribute"} & told.keys() if asks_for(told, "entropy") else set()
 
@@ -59,7 +60,7 @@ class EntropyDiversity(ValueJudge):
             good[group] = _reaches(_simplest(tally, int(group)), self.bound)
         return good
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return exp(entropy) of the worst group, rounded down to six decimals; 0 of none."""
         worst = None
         for tally in self.tallies(counts).values():

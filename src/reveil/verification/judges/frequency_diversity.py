@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools
     from reveil.verification.counting import GroupCounts, Tally
 
@@ -32,7 +33,7 @@ class FrequencyDiversity(ValueJudge):
         return (cls(written("l", told["l"]), told.get("attribute")),) if asks_for(told, "frequency") else ()
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:
         """Return ``l`` and what goes with it."""
         return {"l", "diversity", "attribute"} & told.keys() if asks_for(told, "frequency") else set()
 
@@ -50,7 +51,7 @@ class FrequencyDiversity(ValueJudge):
         """Return where the most frequent value has at most one l-th: l times its count is at most the size."""
         return at_most(tally.most, tally.total, 1 / self.bound)
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the least ratio of size and most frequent value, rounded down; 0 of none."""
         worst = [largest(own.most, own.total) for own in self.tallies(counts).values() if own.n_groups]
         return {"l": floored(1 / max(worst)) if worst else 0.0}

@@ -26,6 +26,7 @@ from reveil.verification.shown import forgotten, unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.releases.promise import Against
     from reveil.releases.release import Release
@@ -60,7 +61,7 @@ class GlobalGuarantee(GuaranteeJudge):
     may_count: ClassVar[frozenset[str]] = frozenset(["withheld"])
 
     @classmethod
-    def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def demands(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Ask of each group what one release may tell, where every row of it has a value that counts."""
         size = KAnonymity(1)
         listed = told.get("population")  # a list, or in a manifest whether there is one

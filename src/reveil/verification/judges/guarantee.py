@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from reveil.verification.promised import Promised, group_demands
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
@@ -39,7 +40,7 @@ class GuaranteeJudge:
     may_count: ClassVar[frozenset[str]] = frozenset()  # of suppressed, withheld, dirty, counterfeits
 
     @classmethod
-    def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def demands(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what the promise asks of every group of every release."""
         return group_demands(told)
 

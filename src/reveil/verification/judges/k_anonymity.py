@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from reveil.verification.judges.base import GroupJudge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools
     from reveil.verification.counting import GroupCounts
 
@@ -35,7 +36,7 @@ class KAnonymity(GroupJudge):
         return 1 / self.k
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what ``k`` asks for; ``auto`` asks for 2 at least."""
         k = told.get("k")
         if k is None:
@@ -43,7 +44,7 @@ class KAnonymity(GroupJudge):
         return (cls(LEAST if k == "auto" else int(written("k", k))),)
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:
         """Return ``k``."""
         return {"k"} & told.keys()
 
@@ -51,7 +52,7 @@ class KAnonymity(GroupJudge):
         """Return where there are k records."""
         return np.asarray(counts.sizes >= self.k, np.bool_)
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the size of the smallest group, 0 of none."""
         return {"k": int(counts.sizes.min()) if len(counts.sizes) else 0}
 

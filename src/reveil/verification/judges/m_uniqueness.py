@@ -13,6 +13,7 @@ from reveil.verification.judges.base import GroupJudge, ValueJudge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools, Ints
     from reveil.verification.counting import GroupCounts, Tally
 
@@ -33,7 +34,7 @@ class MUniqueness(ValueJudge):
         return () if told.get("m") is None else (cls(int(written("m", told["m"])), told.get("attribute")),)
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:
         """Return ``m`` and the column."""
         return {"m", "attribute"} & told.keys() if told.get("m") is not None else set()
 
@@ -50,7 +51,7 @@ class MUniqueness(ValueJudge):
         told = [own.total == counts.sizes for own in self.tallies(counts).values()]
         return np.asarray(super().holds(counts) & np.logical_and.reduce(told), np.bool_)
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the level of the worst group, 0 of none."""
         worst = [int(self.level(own).min()) for own in self.tallies(counts).values() if own.n_groups]
         return {"m": min(worst, default=0)}

@@ -15,6 +15,7 @@ from reveil.verification.judges.distinct_diversity import asks_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools, Ints
     from reveil.verification.counting import GroupCounts, Tally
 
@@ -58,7 +59,7 @@ class RecursiveDiversity(ValueJudge):
         left = times(tally.most, self.ratio.denominator)
         return np.asarray(left < times(self.tail(tally), self.ratio.numerator), np.bool_)
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return l, and the largest r_1 / tail, rounded up; None for c where a tail is empty."""
         worst = Fraction(0)
         for tally in self.tallies(counts).values():

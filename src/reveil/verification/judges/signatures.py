@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from reveil.verification.shown import unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.verification.judges.base import GroupJudge
     from reveil.verification.record import Books
     from reveil.verification.shown import Shown
@@ -33,7 +34,7 @@ class Signatures(GuaranteeJudge):
     may_count: ClassVar[frozenset[str]] = frozenset(["withheld", "counterfeits"])
 
     @classmethod
-    def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def demands(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Ask for m different values in every group."""
         return MUniqueness.read({"m": told.get("m", 0)})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.core.errors import VerificationError
 from reveil.verification.exact import written
@@ -11,6 +11,7 @@ from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.guarantee import GuaranteeJudge
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.verification.promised import Promised
@@ -30,7 +31,7 @@ class Static(GuaranteeJudge):
     def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:
         """Refuse more suppressed records than were allowed, and other bins than the schema has."""
         super().check_counts(manifest, asked, schema, records)
-        told: dict[str, Any] = dict(manifest.promise.guarantee())
+        told: dict[str, JSON] = dict(manifest.promise.guarantee())
         bins = {name: n for name in schema.sensitive if (n := schema[name].bins) is not None}
         if (told.get("bins") or {}) != bins:
             raise other_promise("other bins")

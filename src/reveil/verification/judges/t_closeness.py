@@ -50,7 +50,7 @@ class TCloseness(ValueJudge):
         return (cls(written("t", t), None, distance),)
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, object]) -> set[str]:
         """Return ``t`` and its distance."""
         return {"t", "distance"} & told.keys() if told.get("t") is not None else set()
 

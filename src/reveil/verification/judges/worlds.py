@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from reveil.verification.shown import forgotten, unsafe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
     from reveil.verification.judges.base import GroupJudge
@@ -42,7 +43,7 @@ class Worlds(GuaranteeJudge):
     fixed: ClassVar[tuple[str, ...]] = ("blind", "placement")
 
     @classmethod
-    def demands(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:  # noqa: ARG003
+    def demands(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:  # noqa: ARG003
         """Ask nothing of groups: rows have boxes of their own."""
         return ()
 

@@ -1,4 +1,4 @@
-"""A second store, for tests: relations lie in Parquet files, are loaded into memory, and are written back on commit.
+"""A store of vaults: relations lie in Parquet files, are loaded into memory, and are written back on commit.
 
 Each commit writes a new folder with all pieces; a small file that says which folder counts is replaced last. A lock
 file keeps others out, threads included.

@@ -1,0 +1,1 @@
+"""One small thing of each kind that another package can add to Reveil; ``pyproject.toml`` beside it registers them."""

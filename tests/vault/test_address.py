@@ -1,0 +1,56 @@
+"""Where a vault is: in a folder, or in a store that is found by its scheme."""
+
+from pathlib import Path
+
+import pytest
+
+import reveil as rv
+from reveil.core.errors import BusyError, ConfigError
+from reveil.series.config import load_config
+from reveil.series.publisher_lock import alone
+from reveil.vault.address import Address, folders_of, is_begun, place_of
+
+CONFIG = '[series]\nvault = "{}"\n[columns]\nage = "quasi"\n[guarantee]\nkind = "static"\nk = 2\n'
+
+
+def test_a_path_is_a_folder(tmp_path):
+    assert place_of("v") == Path("v")
+    assert place_of("v", tmp_path) == place_of(tmp_path / "v") == tmp_path / "v"
+    assert folders_of(tmp_path) == (tmp_path,)
+    assert not is_begun(tmp_path)
+    (tmp_path / "vault.duckdb").touch()
+    assert is_begun(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "vault", ["s3://bucket", "S3://bucket", "folder://v", "./v://x", "postgresql://me:word@host/db"]
+)
+def test_an_address_of_no_store_is_refused(tmp_path, vault):
+    (tmp_path / "reveil.toml").write_text(CONFIG.format(vault))
+    for way in (lambda: place_of(vault), lambda: load_config(tmp_path / "reveil.toml")):
+        with pytest.raises(ConfigError, match="in folders only") as caught:
+            way()
+        assert "word" not in str(caught.value)
+
+
+def test_an_address_shows_no_secrets():
+    address = Address("server://me:word@host:5432/hospital.vault?key=word")
+    assert str(address) == "server://host:5432/hospital.vault"
+    assert address.name == "hospital.vault"
+    assert "word" not in repr(address)
+    assert folders_of(address) == ()
+
+
+def test_one_publisher_at_a_time_wherever_the_vault_is():
+    address = Address("server://me:word@host/v")
+    with alone(address), pytest.raises(BusyError, match="another publisher") as caught, alone(address):
+        pass
+    assert caught.value.file == "server://host/v"
+
+
+def test_a_vault_that_is_no_folder_needs_an_anchor(tmp_path):
+    schema, guarantee = rv.Schema(quasi=("age",)), rv.Static(k=2)
+    with pytest.raises(ConfigError, match="needs an anchor"):
+        rv.Series(Address("server://v"), schema, guarantee)
+    series = rv.Series(Address("server://v"), schema, guarantee, anchor=tmp_path / "v.anchor")
+    assert series.anchor == tmp_path / "v.anchor"

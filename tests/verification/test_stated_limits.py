@@ -1,0 +1,96 @@
+"""What a manifest states to an audit is what follows from its parameters, or the judge refuses it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import reveil as rv
+from reveil.core.errors import VerificationError
+from reveil.core.json_values import FrozenObject
+from reveil.releases.promise import StatedModel
+from reveil.tables.snapshot import read_snapshot
+from reveil.verification import Promised, verify
+
+PEOPLE = rv.Schema(identifiers="pid", quasi="age", sensitive="ill")
+FRAME = pl.DataFrame({"pid": range(24), "age": range(20, 44), "ill": ["flu", "gout", "cold", "acne"] * 6})
+MODEL = rv.KAnonymity(4) & rv.FrequencyDiversity(2) & rv.TCloseness(0.9, distance="equal")
+SERIES = [
+    rv.MInvariance(2),
+    rv.TauSafety(m=2, domain=tuple("abcdefgh")),
+    rv.TauSafety(m=2, strict=False),
+    rv.GlobalGuarantee(2, rv.ConstantRatio(releases=3), harmless=["flu"], permanent=["gout"]),
+    rv.PossibleWorlds(3),
+    rv.PossibleWorlds(3, placement="greedy"),
+]
+
+
+def weaker(promise, at=0, **changes):
+    limits = list(promise.limits)
+    limits[at] = replace(limits[at], **changes)
+    return replace(promise, limits=tuple(limits))
+
+
+LIES = {
+    "no limits": lambda p: replace(p, limits=()),
+    "a limit less": lambda p: replace(p, limits=p.limits[1:]),
+    "a limit more": lambda p: replace(p, limits=(*p.limits, replace(p.limits[0], attack="plain"))),
+    "a larger chance": lambda p: weaker(p, at_most=0.9),
+    "no number": lambda p: weaker(p, at_most=None),
+    "of another attack": lambda p: weaker(p, attack="serial"),
+    "of the series": lambda p: weaker(p, over="series"),
+    "of values": lambda p: weaker(p, about="value"),
+    "but for some values": lambda p: weaker(p, at=1, harmless=("flu",)),
+    "without a model": lambda p: weaker(p, model=None),
+    "a smaller k": lambda p: weaker(p, model=StatedModel("KAnonymity", FrozenObject({"k": 2}))),
+    "another model": lambda p: weaker(p, model=StatedModel("AnyGroup", FrozenObject({}))),
+    "a bound": lambda p: replace(p, bound=0.5),
+    "against nobody": lambda p: replace(p, against="nothing"),
+    "about another thing": lambda p: replace(p, about="value"),
+    "a rule of signatures": lambda p: replace(p, signatures="kept"),
+}
+
+
+@pytest.fixture(scope="module")
+def release():
+    return rv.anonymize(FRAME, PEOPLE, MODEL, seed=1)
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_other_limits_are_refused(release, lie):
+    asked = Promised.of_model(MODEL, "static")
+    verify(release, read_snapshot(FRAME, PEOPLE), asked)
+    promise = LIES[lie](release.manifest.promise)
+    other = release.under(replace(release.manifest, promise=promise))
+    with pytest.raises(VerificationError, match=r"states other limits|bounds something else"):
+        verify(other, read_snapshot(FRAME, PEOPLE), asked)
+    with pytest.raises(VerificationError, match="promises something else"):
+        rv.Static(k=4, l=2, diversity="frequency", t=0.9, distance="equal").check_promise(other.manifest, PEOPLE, 24)
+
+
+@pytest.mark.parametrize("guarantee", SERIES, ids=repr)
+def test_the_judge_reads_every_promise_as_its_guarantee_states_it(guarantee):
+    promise = guarantee.promise()
+    told = Promised.told(promise.guarantee())
+    told.judge.meaning(told).check(promise)
+    for lie in (
+        replace(promise, limits=(*promise.limits, *rv.MInvariance(9).promise().limits)),
+        replace(promise, bound=0.9),
+        replace(promise, against="nothing"),
+        replace(promise, signatures="kept" if promise.signatures != "kept" else None),
+        replace(promise, limits=tuple(replace(limit, at_most=0.9) for limit in promise.limits) or None),
+    ):
+        if lie.limits is None:  # a promise without limits: nothing can be made weaker
+            continue
+        with pytest.raises(VerificationError):
+            told.judge.meaning(told).check(lie)
+
+
+def test_refinement_means_its_model_in_every_set_told_apart():
+    promise = rv.Refinement(k=3, l=2, diversity="frequency").promise(rv.Mondrian())
+    told = Promised.told(promise.guarantee())
+    told.judge.meaning(told).check(promise)
+    with pytest.raises(VerificationError):
+        told.judge.meaning(told).check(weaker(promise, over="release"))
