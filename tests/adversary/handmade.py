@@ -9,6 +9,7 @@ from reveil.adversary.evidence import Evidence, View
 from reveil.adversary.promises import read_promises
 from reveil.core.arrays import Ragged
 from reveil.releases.manifest import Counterfeits
+from tests.adversary.tables import SCHEMA
 from tests.manifests import promise_of
 
 
@@ -56,7 +57,7 @@ def evidence_of(
         events = [(changed or {}).get(person, {}).get(t) for person in here]
         told.append(np.array([-1 if event is None else int(event) for event in events], np.int8))
     names = pl.Series([str(person) for person in persons])
-    limits = read_promises([promise], None).series
+    limits = read_promises([promise], None, SCHEMA).series
     return Evidence(tuple(views), names, pl.Series(domain), known, tuple(told), bound, limits=limits)
 
 
