@@ -26,8 +26,13 @@ def people(many):
 
 @pytest.mark.parametrize("adopts", [False, True])
 def test_a_publisher_that_forgets_is_noticed_behind_an_adoption(tmp_path, monkeypatch, adopts):
-    prepare = rv.TauSafety.prepare
-    monkeypatch.setattr(rv.TauSafety, "prepare", lambda *given, **more: replace(prepare(*given, **more), told=None))
+    decide = rv.TauSafety.decide
+
+    def forgetful(*given):
+        draft = decide(*given)
+        return replace(draft, remembered=replace(draft.remembered, told=None))
+
+    monkeypatch.setattr(rv.TauSafety, "decide", forgetful)
     own = rv.Series.open(tmp_path / "v.vault", SCHEMA, rv.TauSafety(2, domain=tuple("abcdefgh")), seed=3)
     own.publish(people(16))
     if adopts:

@@ -35,7 +35,7 @@ def test_a_record_in_a_box_around_its_own_is_found(placed):
     """Row by row every record still lies in its box."""
     frame = pl.DataFrame(grid())
     made = prepared(frame, SCHEMA, Nest(REGIONS))
-    release, model = made.release, made.model
+    release, model = made.release, made.draft.model
     snapshot = read_snapshot(frame, SCHEMA)
     placement = made.placement if placed else None
     verify(release, snapshot, model, placement=placement)
@@ -60,7 +60,7 @@ def test_levels_that_do_not_grow_inwards_are_found(placed, levels):
         verify(
             replace(made.release, levels=told),
             read_snapshot(frame, SCHEMA),
-            made.model,
+            made.draft.model,
             placement=made.placement if placed else None,
         )
 

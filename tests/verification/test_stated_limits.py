@@ -10,11 +10,13 @@ import pytest
 import reveil as rv
 from reveil.core.errors import VerificationError
 from reveil.core.json_values import FrozenObject
+from reveil.guarantees.comparing import check_promise
 from reveil.releases.promise import StatedModel
 from reveil.tables.snapshot import read_snapshot
 from reveil.verification import Promised, verify
 
 PEOPLE = rv.Schema(identifiers="pid", quasi="age", sensitive="ill")
+FOLLOWED = rv.Schema(person="pid", quasi="age", sensitive="ill")
 FRAME = pl.DataFrame({"pid": range(24), "age": range(20, 44), "ill": ["flu", "gout", "cold", "acne"] * 6})
 MODEL = rv.KAnonymity(4) & rv.FrequencyDiversity(2) & rv.TCloseness(0.9, distance="equal")
 SERIES = [
@@ -66,17 +68,18 @@ def test_other_limits_are_refused(release, lie):
     other = release.under(replace(release.manifest, promise=promise))
     with pytest.raises(VerificationError, match=r"states other limits|bounds something else"):
         verify(other, read_snapshot(FRAME, PEOPLE), asked)
+    asking = rv.Static(k=4, l=2, diversity="frequency", t=0.9, distance="equal")
     with pytest.raises(VerificationError, match="promises something else"):
-        rv.Static(k=4, l=2, diversity="frequency", t=0.9, distance="equal").check_promise(other.manifest, PEOPLE, 24)
+        check_promise(asking, other.manifest, PEOPLE, None)
 
 
 @pytest.mark.parametrize("guarantee", SERIES, ids=repr)
 def test_the_judge_reads_every_promise_as_its_guarantee_states_it(guarantee):
-    promise = guarantee.promise()
+    promise = guarantee.promise(FOLLOWED, None)
     told = Promised.told(promise.guarantee())
     told.judge.meaning(told).check(promise)
     for lie in (
-        replace(promise, limits=(*promise.limits, *rv.MInvariance(9).promise().limits)),
+        replace(promise, limits=(*promise.limits, *rv.MInvariance(9).promise(FOLLOWED, None).limits)),
         replace(promise, bound=0.9),
         replace(promise, against="nothing"),
         replace(promise, signatures="kept" if promise.signatures != "kept" else None),
@@ -89,7 +92,7 @@ def test_the_judge_reads_every_promise_as_its_guarantee_states_it(guarantee):
 
 
 def test_refinement_means_its_model_in_every_set_told_apart():
-    promise = rv.Refinement(k=3, l=2, diversity="frequency").promise(rv.Mondrian())
+    promise = rv.Refinement(k=3, l=2, diversity="frequency").promise(FOLLOWED, rv.Mondrian())
     told = Promised.told(promise.guarantee())
     told.judge.meaning(told).check(promise)
     with pytest.raises(VerificationError):

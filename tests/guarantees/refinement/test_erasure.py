@@ -117,6 +117,7 @@ def test_a_tombstone_is_a_pseudonym_and_a_cell(tmp_path):
             for (name,) in vault.store.connection.execute("SELECT name FROM ledgers WHERE personal").fetchall()
         }
     assert {name: len(own) for name, own in rows.items()} == {
+        "told": 0,
         "cells": 1,
         "told_values": 0,
         "judged_cells": 1,
