@@ -18,7 +18,7 @@ from tests.docs.pages import DOCS, ROOT, Follower, anchors, links, page, rows, s
 from tests.docs.trials import COLUMNS, people
 
 PAGES = sorted(DOCS.glob("*.md"))
-FOLLOWED = ["tutorial.md", "which-guarantee.md", "analysts.md", "vault.md", "methods.md"]
+FOLLOWED = ["tutorial.md", "which-guarantee.md", "analysts.md", "vault.md", "methods.md", "promise.md"]
 ASKED = {
     "k alone": rv.KAnonymity(4),
     "k and l": rv.KAnonymity(4) & rv.DistinctDiversity(3),

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core import registry
+from reveil.guarantees.settings import from_settings
 from tests.docs.trials import SETTINGS
 from tests.fuzz.running import placed, run
 
@@ -61,7 +62,9 @@ def people(first=0, last=48, *, more=False):
 
 def remembering():
     """Return the kinds of guarantees with a vault that have settings here: every series of theirs is a base."""
-    return [kind for kind, cls in registry.everything("guarantees").items() if cls.remembers and kind in SETTINGS]
+    known = {kind: cls for kind, cls in registry.everything("guarantees").items() if kind in SETTINGS}
+    made = {kind: from_settings(cls, tomllib.loads(SETTINGS[kind])) for kind, cls in known.items()}
+    return [kind for kind, guarantee in made.items() if guarantee.traits.remembers]
 
 
 def _hierarchy(folder):
