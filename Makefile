@@ -4,9 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup demo test test-slow fuzz lint bench docs lock clean
+.PHONY: setup demo studio screens test test-slow fuzz lint bench docs site dist sbom lock clean
 
-setup: $(VENV)/.installed
+setup: $(VENV)/.warm
 
 # Installed again when pyproject.toml changes, because entry points are read at installation.
 $(VENV)/.installed: pyproject.toml requirements-dev.lock
@@ -16,24 +16,43 @@ $(VENV)/.installed: pyproject.toml requirements-dev.lock
 	@$(PIP) install --constraint requirements-dev.lock --editable ".[pandas]"
 	@touch $@
 
+# Kernels are compiled once on a machine; where they cannot be kept, every command compiles what it needs.
+$(VENV)/.warm: $(VENV)/.installed $(wildcard src/reveil/core/kernels/*.py)
+	@$(BIN)/reveil warm-up || echo "the commands work all the same, and take longer"
+	@touch $@
+
 $(VENV)/.tools: $(VENV)/.installed
 	@echo "installing the development tools into $(VENV)"
 	@$(PIP) install --constraint requirements-dev.lock --editable ".[pandas,dev]"
 	@touch $@
 
-demo: setup
+# The demo compiles what it needs itself, which is less than everything.
+demo: $(VENV)/.installed
 	@$(BIN)/reveil demo --out demo
 
-test: $(VENV)/.tools
+# The demo's folder in a browser.
+studio: $(VENV)/.studio
+	@test -d demo || $(BIN)/reveil demo --out demo
+	@$(BIN)/reveil studio demo
+
+$(VENV)/.studio: $(VENV)/.installed
+	@$(PIP) install --constraint requirements-dev.lock --editable ".[pandas,studio]"
+	@touch $@
+
+test: $(VENV)/.tools $(VENV)/.warm
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 # What takes long: the demo, word for word as the README shows it, the sources' experiments on small tables, exact Bayes.
-test-slow: $(VENV)/.tools
+test-slow: $(VENV)/.tools $(VENV)/.warm
 	@$(BIN)/python -m pytest -m slow -n auto --dist worksteal
 
 # Damaged files, odd settings and arguments, valid random series, and commands that are killed in the middle.
-fuzz: $(VENV)/.tools
+fuzz: $(VENV)/.tools $(VENV)/.warm
 	@$(BIN)/python -m tests.fuzz --cases 5000 --kills 40 --processes 2
+
+# The screens of docs/studio.md, by the tests that walk through the studio.
+screens: $(VENV)/.tools
+	@REVEIL_SCREENS=docs/studio $(BIN)/python -m pytest -m browser tests/studio
 
 lint: $(VENV)/.tools
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
@@ -45,9 +64,32 @@ bench: $(VENV)/.tools
 docs: $(VENV)/.tools
 	@$(BIN)/python docs/reference.py
 
-# Writes the versions now in use; run it in a fresh environment after widening a range in pyproject.toml.
-lock: $(VENV)/.tools
+# docs/ as a static site, in site/: links are checked, and that its pages fetch nothing from elsewhere.
+site: $(VENV)/.tools
+	@$(PIP) install --editable ".[site]"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --clean
+	@$(BIN)/python docs/site/requests.py site && echo "site/index.html"
+
+$(VENV)/.packaging: $(VENV)/.tools
+	@$(PIP) install --editable ".[packaging]"
+	@touch $@
+
+# The wheel, made from the sdist, and the sdist.
+dist: $(VENV)/.packaging
+	@rm -rf dist && $(BIN)/python -m build --outdir dist . >/dev/null && ls dist
+
+# What the package needs, with versions, digests and licence texts, in CycloneDX's form.
+sbom: $(VENV)/.packaging
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --gather-license-texts --output-reproducible \
+	  --output-format JSON --output-file dist/reveil.cdx.json $(BIN)/python 2>/dev/null && ls dist/reveil.cdx.json
+
+# Writes the versions now in use (run it in a fresh environment after widening a range in pyproject.toml), and the same with
+# the digests of all their files, for every platform: pip install --require-hashes -r requirements.lock
+lock: $(VENV)/.packaging
 	@$(BIN)/python -m pip freeze --exclude-editable | sort -f > requirements-dev.lock
+	@$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate --no-emit-index-url --constraint requirements-dev.lock --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo dist site

@@ -9,7 +9,7 @@ import polars as pl
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, floor, quasi_of, show
-from reveil.releases.manifest import manifest_bytes
+from reveil.releases.manifest_files import manifest_bytes
 
 ROWS = 1_000_000
 FRAGMENTED = 100_000

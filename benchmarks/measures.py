@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reveil as rv
 from benchmarks.floor import best_of, coded, floor, quasi_of, show
-from reveil.analysis.queries import Counter
 
 ROWS = 1_000_000
 WINDOW = "q1 in [30, 60] and q3 in [5, 20]"
@@ -22,10 +21,9 @@ def run() -> bool:
     asked = best_of(lambda: rv.measure(frame, release, schema, queries=1_000), 2)
     good = show("all measures of 1,000,000 x 4 without queries", plain / one, 5)
     good &= show("1,000 random windows on top", (asked - plain) / one, 10)
-    counter = Counter(release, schema)
-    counter.count(WINDOW)
+    release.count(WINDOW, schema)
     return good & show(
-        "1,000 times release.count of a window", 1_000 * best_of(lambda: counter.count(WINDOW), 20) / one, 10
+        "1,000 times release.count of a window", 1_000 * best_of(lambda: release.count(WINDOW, schema), 20) / one, 10
     )
 
 

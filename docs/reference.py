@@ -68,11 +68,17 @@ def _described(name: str, thing: Any, *, members: bool = False, where: str | Non
     shown = members or where is not None
     lines = [f"{title}\n", *([f"```text\n{_signature(called, thing)}\n```\n"] if shown else []), _text(thing)]
     if members and isinstance(thing, type):
-        for own, member in sorted(vars(thing).items()):
+        for own, member in sorted(_members(thing).items()):
             text = None if own.startswith("_") else _member(own, member)
             lines += [] if text is None else [text]
         lines.append("")
     return lines
+
+
+def _members(thing: type) -> dict[str, Any]:
+    """Return what a class has, with what it inherits from a class of ours that nobody outside sees."""
+    hidden = [cls for cls in thing.__mro__[1:] if cls.__module__ == f"{thing.__module__.rpartition('.')[0]}.base"]
+    return {name: member for cls in [*reversed(hidden), thing] for name, member in vars(cls).items()}
 
 
 def _member(name: str, member: Any) -> str | None:

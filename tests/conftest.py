@@ -1,6 +1,7 @@
 """Tests write to memory, where there is room: a small vault waits for the disk several times when it is written.
 
 What was written outlives a killed process on either; what a broken machine leaves no test sees.
+No test depends on how fast the machine is, so examples have no deadline.
 """
 
 import os
@@ -8,8 +9,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from hypothesis import settings
+
+from tests.browser import browser, visit
+
+__all__ = ["browser", "visit"]  # fixtures of all tests
 MEMORY = Path("/dev/shm")  # noqa: S108 -- a folder of each run's own is made in it
 ROOM = 2 << 30  # a run that kept all its files left a third of a gigabyte
+
+settings.register_profile("reveil", deadline=None)
+settings.load_profile("reveil")
 
 
 def pytest_configure(config):

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 def made(guarantee: Guarantee, snapshot: Snapshot, rng, method=None, memory: Memory | None = None) -> Prepared:
     """Prepare the next release of a guarantee."""
-    draft = guarantee.decide(Request(snapshot, method, memory), rng)
-    return assemble(draft, rng, Heading(release=1 if memory is None else memory.release))
+    draft = guarantee.decide(Request(snapshot, method, memory), rng.child("decision"))
+    return assemble(draft, rng.child("assembly"), Heading(release=1 if memory is None else memory.release))
 
 
 def made_alone(snapshot: Snapshot, model, method, rng, **more) -> Prepared:
     """Prepare a release under a model."""
-    return assemble(decide_static(Request(snapshot, method), model, rng, **more), rng)
+    draft = decide_static(Request(snapshot, method), model, rng.child("decision"), **more)
+    return assemble(draft, rng.child("assembly"))

@@ -76,6 +76,17 @@ def test_lock_and_ranges_agree():
         assert re.split(r"[<>=]", need)[0].lower() in locked
 
 
+def test_the_lock_has_digests_and_names_no_host():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / "requirements.lock").read_text()
+    pins = re.findall(r"^([a-z0-9-]+)==.*\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\\n|\n))+)", text, re.MULTILINE)
+    assert len(pins) == len(re.findall(r"^[^ ]+==", text, re.MULTILINE))
+    assert "://" not in text
+    assert "file:" not in text
+    for need in project["dependencies"]:
+        assert re.split(r"[<>=]", need)[0].lower() in dict(pins)
+
+
 @pytest.mark.parametrize("path", sorted(ROOT.glob("src/reveil/**/*.py")), ids=lambda path: path.stem)
 def test_the_project_has_no_unfinished_business(path):
     text = path.read_text()

@@ -37,7 +37,7 @@ def test_adult_with_the_hierarchies_of_arx(tmp_path):
     ("name", "quasi", "sensitive"),
     [
         ("adult_uci_full", ["age", "workclass", "education", "sex", "hours-per-week"], "occupation"),
-        ("fars_1998_2010", None, None),
+        pytest.param("fars_1998_2010", None, None, marks=pytest.mark.slow),
     ],
 )
 def test_tables_with_nulls_and_many_columns(tmp_path, name, quasi, sensitive):

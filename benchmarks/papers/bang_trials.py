@@ -14,7 +14,7 @@ from benchmarks.papers.common import SHARED, progress
 from reveil.analysis.measures.base import Subject
 from reveil.analysis.measures.query_error import cell_shares, estimates, in_blocks
 from reveil.analysis.workload import Windows, true_counts, windows
-from reveil.core.randomness import generator
+from reveil.core.randomness import Dice
 from reveil.grouping.bang.index import Filed
 from reveil.models.encoding import encode
 from reveil.models.statistics import Partition
@@ -35,7 +35,7 @@ class LeafScan(rv.RPlusTree):
     name: ClassVar[str] = "leaf-scan"
     block: int = 5
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
         """Pack small leaves and scan them in their order; what is left over at the end joins the last group."""
         small = super().group(codes, rv.KAnonymity(self.block), rng)
         k, ends, starts = model.minimum_size, small.offsets[1:], [0]
@@ -108,7 +108,7 @@ def times(sizes: Sizes) -> list[Line]:
             Filed.of(codes, 5).dendrogram()
 
         def packed(codes: Codes = codes) -> None:
-            rv.RPlusTree(fanout=5).group(codes, rv.KAnonymity(5), generator(0))
+            rv.RPlusTree(fanout=5).group(codes, rv.KAnonymity(5), Dice.of_seed(0))
 
         def sort(frame: pl.DataFrame = frame) -> None:
             frame.sort(quasi_of(frame))

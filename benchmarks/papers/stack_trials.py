@@ -11,7 +11,7 @@ import polars as pl
 import reveil as rv
 from benchmarks.closeness_quality import HEART_COUNTS, asked, measured, methods, tables
 from benchmarks.papers.common import progress
-from reveil.core.randomness import generator
+from reveil.core.randomness import Dice
 from reveil.models.encoding import encode
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital
@@ -68,7 +68,7 @@ def dealt(frame: pl.DataFrame, sensitive: list[str], k: int, deal: Any) -> Ints:
     """Return the group that Stack & Deal gives each record."""
     schema = rv.Schema(quasi=["age", "sex", "income", "ward"], sensitive=sensitive)
     codes = encode(read_snapshot(frame.select(*schema.quasi, *sensitive), schema))
-    found = rv.StackDeal(deal=deal).group(codes, rv.KAnonymity(k), generator(0))
+    found = rv.StackDeal(deal=deal).group(codes, rv.KAnonymity(k), Dice.of_seed(0))
     groups = np.empty(codes.n, np.int64)
     groups[found.order] = np.repeat(np.arange(len(found.sizes)), found.sizes)
     return groups

@@ -99,14 +99,16 @@ def _arx(runs: Sequence[Run]) -> list[Finding]:
     if own is None or own.verdict is None or own.verdict.gcp_values is None:
         return []
     bounds = {label: figures[3] for label, figures in arx.ELSEWHERE.items()}
-    held = own.verdict.gcp_values <= min(bounds.values())
+    held = own.verdict.gcp_values <= min(bounds.values()) and own.verdict.gcp_cells <= arx.BEST_CELLS
     return [
         Finding(
             "ARX's NCP with shared hierarchies",
-            "; ".join(f"{label}: {ncp}" for label, ncp in bounds.items()) + " (measured elsewhere)",
+            "; ".join(f"{label}: {ncp}" for label, ncp in bounds.items())
+            + f" and {arx.BEST_CELLS} of cells (measured elsewhere)",
             f"{own.verdict.gcp_values:.4f} from original values, {own.verdict.gcp_cells:.4f} of cells",
             "yes" if held else "no",
-            "Mondrian cuts along the hierarchies class by class, which is local recoding, and leaves nobody out.",
+            "Nobody is left out. Cells are sets of the leaves that occur; one label over each group, cut without "
+            "looking at labels, was 0.1335 wide, which is more than ARX's.",
         )
     ]
 

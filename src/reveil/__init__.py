@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reveil.adversary import Audit as Audit
     from reveil.adversary import audit as audit
     from reveil.analysis.measures import measure as measure
+    from reveil.analysis.trend import trend as trend
     from reveil.core.errors import ConfigError as ConfigError
     from reveil.core.errors import DataError as DataError
     from reveil.core.errors import ExpressionError as ExpressionError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from reveil.grouping.groupers.stack_deal import StackDeal as StackDeal
     from reveil.guarantees.lifetime.global_guarantee import GlobalGuarantee as GlobalGuarantee
     from reveil.guarantees.lifetime.strategies import ConstantRatio as ConstantRatio
+    from reveil.guarantees.lifetime.strategies import EvenSpread as EvenSpread
     from reveil.guarantees.lifetime.strategies import Geometric as Geometric
     from reveil.guarantees.refinement.refinement import Refinement as Refinement
     from reveil.guarantees.signatures.m_invariance import MInvariance as MInvariance
@@ -47,10 +49,14 @@ if TYPE_CHECKING:
     from reveil.models.recursive_diversity import RecursiveDiversity as RecursiveDiversity
     from reveil.models.t_closeness import TCloseness as TCloseness
     from reveil.releases.answers import Count as Count
+    from reveil.releases.answers import Crosstab as Crosstab
+    from reveil.releases.answers import Figure as Figure
+    from reveil.releases.answers import ReleaseTrend as ReleaseTrend
     from reveil.releases.manifest import Manifest as Manifest
     from reveil.releases.promise import Promise as Promise
     from reveil.releases.release import Release as Release
     from reveil.reporting import report as report
+    from reveil.reporting.exploring import explore as explore
     from reveil.series import Series as Series
     from reveil.series.indexing import BangIndex as BangIndex
     from reveil.series.publishing import anonymize as anonymize
@@ -80,6 +86,7 @@ _HOME = {
     "RPlusTree": "reveil.grouping.groupers.rplus_tree",
     "SafeGrid": "reveil.grouping.groupers.safe_grid",
     "ConstantRatio": "reveil.guarantees.lifetime.strategies",
+    "EvenSpread": "reveil.guarantees.lifetime.strategies",
     "Geometric": "reveil.guarantees.lifetime.strategies",
     "GlobalGuarantee": "reveil.guarantees.lifetime.global_guarantee",
     "MInvariance": "reveil.guarantees.signatures.m_invariance",
@@ -99,9 +106,14 @@ _HOME = {
     "anonymize": "reveil.series.publishing",
     "measure": "reveil.analysis.measures",
     "Count": "reveil.releases.answers",
+    "Crosstab": "reveil.releases.answers",
+    "Figure": "reveil.releases.answers",
+    "ReleaseTrend": "reveil.releases.answers",
+    "trend": "reveil.analysis.trend",
     "Manifest": "reveil.releases.manifest",
     "Promise": "reveil.releases.promise",
     "Release": "reveil.releases.release",
+    "explore": "reveil.reporting.exploring",
     "report": "reveil.reporting",
     "Schema": "reveil.tables.schema",
     "Series": "reveil.series",

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import polars as pl
 
-from reveil.adversary.evidence import Evidence, View
+from reveil.adversary.evidence import Evidence
 from reveil.adversary.promises import read_promises
+from reveil.adversary.view import View
 from reveil.core.arrays import Ragged
 from reveil.releases.manifest import Counterfeits
 from tests.adversary.tables import SCHEMA

@@ -3,7 +3,7 @@
 import polars as pl
 
 import reveil as rv
-from reveil.testing.worlds import Group
+from reveil.testing.beliefs import Group
 
 SCHEMA = rv.Schema(person="pid", quasi="place", sensitive="disease", types={"place": "text"})
 

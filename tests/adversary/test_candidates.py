@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.adversary import candidates
 from reveil.adversary.candidates import Candidates, exclude_by_counting
-from reveil.adversary.evidence import gather
+from reveil.adversary.gathering import gather
 from reveil.core.arrays import Ragged
 
 SCHEMA = rv.Schema(person="pid", quasi=["x", "y"], sensitive="disease")

@@ -59,7 +59,7 @@ def _compare(groups, many):
     assert [told[f"p{i}"]["belief"] for i in range(len(everybody))] == pytest.approx(list(map(float, expected)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(GROUPS, st.sampled_from([1, 2]))
 def test_exact_against_brute_force(groups, many):
     _compare(groups, many)

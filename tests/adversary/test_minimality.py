@@ -8,7 +8,7 @@ import pytest
 
 import reveil as rv
 from reveil.adversary.attacks.minimality import Minimality, seen
-from reveil.adversary.evidence import gather
+from reveil.adversary.gathering import gather
 from reveil.testing import all_tables, outcomes, posterior
 from tests.adversary.handmade import evidence_of, found
 

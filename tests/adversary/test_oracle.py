@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
-from reveil.adversary.evidence import gather
+from reveil.adversary.gathering import gather
 from reveil.core import registry
 from reveil.testing.worlds import enumerate_memberships, enumerate_worlds
 from tests.adversary.tables import SCHEMA, as_groups, publish, snapshot

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.adversary.attacks.sequential import Sequential
-from reveil.adversary.evidence import gather
+from reveil.adversary.gathering import gather
 from reveil.testing import enumerate_memberships
 from tests.adversary.handmade import evidence_of, found
 

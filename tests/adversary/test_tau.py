@@ -12,7 +12,7 @@ import reveil as rv
 from reveil.adversary import appearances, counting
 from reveil.adversary.attacks.tau import Tau
 from reveil.adversary.chains import narrowed
-from reveil.adversary.evidence import gather
+from reveil.adversary.gathering import gather
 from reveil.testing import enumerate_memberships, hospital
 from tests.adversary.handmade import evidence_of, found
 
@@ -150,6 +150,7 @@ def test_one_release_leaves_exactly_what_lies_on_a_perfect_matching(case):
 def test_drawn_worlds_have_sound_limits(case, rule):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "SMALL", 0)
+        patch.setattr(counting, "PERSONS", 0)
         check(case, rule)
 
 

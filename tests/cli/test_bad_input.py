@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from reveil.core import registry
-from reveil.releases.manifest import digest_of
+from reveil.releases.manifest_files import digest_of
 from reveil.tables.snapshot.types import outside_the_calendar
 from tests.cli.run import reveil
 
@@ -362,3 +362,9 @@ def test_names_that_are_not_utf_8(folder):
             [sys.executable, "-c", call.format(arguments)], capture_output=True, text=True, check=False
         )
         is_told(done, "cannot")
+
+
+def test_a_command_of_commands_asks_which_one(folder):
+    asked = reveil("vault")
+    assert (asked.returncode, asked.stdout) == (2, "")
+    assert "Error: say what to do with the vault: check, copy, init or rotate-key" in asked.stderr

@@ -1,7 +1,8 @@
-"""Talk: progress at a terminal only, compilation announced, no colours."""
+"""Talk: progress at a terminal and in a log, compilation announced, no colours."""
 
 import io
 import os
+import re
 import sys
 import time
 
@@ -28,11 +29,25 @@ def test_progress_shows_the_stage_after_a_while_and_wipes_it(monkeypatch):
     assert stream.getvalue().endswith("\r\x1b[K")
 
 
-def test_no_progress_in_a_short_run_or_without_a_terminal(monkeypatch):
-    for stream, patience in ((Terminal(), 2.0), (io.StringIO(), 0.0)):
+def test_progress_without_a_terminal_is_a_line_now_and_then(monkeypatch):
+    assert console.LINE_EVERY == 10
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(console, "LINE_EVERY", 0.1)
+    with console.Console().progress() as talk:
+        talk.stage("grouping")
+        time.sleep(0.5)
+    lines = stream.getvalue().splitlines()
+    assert lines
+    assert all(re.fullmatch(r"grouping … \d+ s", line) for line in lines)
+
+
+def test_no_progress_in_a_short_run_or_where_quiet_is_asked_for(monkeypatch):
+    for stream, patience, quiet in ((Terminal(), 2.0, False), (io.StringIO(), 2.0, False), (io.StringIO(), 0.0, True)):
         monkeypatch.setattr(sys, "stderr", stream)
         monkeypatch.setattr(console, "PATIENCE", patience)
-        with console.Console().progress() as talk:
+        monkeypatch.setattr(console, "LINE_EVERY", patience)
+        with console.Console(quiet=quiet).progress() as talk:
             talk.stage("grouping")
             time.sleep(0.05)
         assert stream.getvalue() == ""
@@ -53,3 +68,17 @@ def test_compilation_is_announced_once_per_machine(tmp_path):
     first, second = (reveil(*arguments, **setting).stderr for _ in range(2))
     assert first.count("compiling") == 1
     assert "compiling" not in second
+
+
+def test_compilation_is_not_announced_for_a_command_that_has_ended(capsys):
+    from numba.core import event
+
+    ended = console.Console()
+    with ended.progress():
+        ended.announce_compilation()
+    quiet = console.Console(quiet=True)
+    with quiet.progress():
+        quiet.announce_compilation()
+        event.start_event("numba:compile")
+        event.end_event("numba:compile")
+    assert capsys.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -76,9 +77,53 @@ def test_yes_writes_a_config_that_publishes(
     assert_every_column_has_its_reason(config)
     loaded = configs.load_config(config)
     assert (loaded.name, loaded.schema.person, loaded.schema.sensitive) == ("hospital", "pid", ("diagnosis",))
+    assert loaded.guarantee.kind == "tau-safety"
+    assert re.search(r"A quick run on all 2,000 records: cells are \d+% of their column wide", said.err)
+    assert "A quick run on all 2,000 records" in " ".join(config.read_text().split())
     assert columns_of(config)["admitted"] == {"role": "quasi", "type": "date"}
     assert run(monkeypatch, "publish", *command[0].split()[2:]) == 0
     assert run(monkeypatch, "verify", tmp_path / "hospital.release.csv", table, "-c", config) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        (["--again"], "tau-safety"),
+        (["--again", "--changing"], "tau-safety"),
+        (["--fixed"], "tau-safety"),
+        (["--once"], "static"),
+        (["--parts"], "refinement"),
+        (["--recipients"], "worlds"),
+        (["--recipients", "--again"], "tau-safety"),
+        (["--changing", "--ever"], "global"),
+    ],
+)
+def test_options_choose_the_guarantee(
+    options: list[str], kind: str, table: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(monkeypatch, "init", table, "--yes", *options, "-q", "-o", config) == 0
+    loaded = configs.load_config(config)
+    assert loaded.guarantee.kind == kind
+    assert ("fixed = true" in config.read_text()) == ("--fixed" in options)
+
+
+@pytest.mark.parametrize("options", [["--once", "--parts"], ["--once", "--changing"], ["--fixed", "--ever"]])
+def test_options_that_contradict_each_other(
+    options: list[str], table: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "init", table, "--yes", *options, "-o", config) == 2
+    assert "Take" in capsys.readouterr().err
+    assert not config.exists()
+
+
+def test_without_a_person_column_it_says_why_only_static_is_possible(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hospital.month(300).drop("pid").write_csv(tmp_path / "t.csv")
+    assert run(monkeypatch, "init", tmp_path / "t.csv", "--yes", "--again", "-o", config) == 0
+    assert "Only static is possible: no column says whom a row is about" in capsys.readouterr().err
+    assert configs.load_config(config).guarantee.kind == "static"
+    assert "Only static is possible" in config.read_text()
 
 
 def test_nothing_it_says_or_writes_quotes_a_cell(
@@ -158,12 +203,12 @@ def test_what_is_suggested_works_when_switched_on(
     text = config.read_text()
     assert columns_of(config)["zip"] == {"role": "quasi", "type": "text"}
     (tmp_path / "zip.csv").write_text("".join(f"{i:05};0000*;*\n" for i in range(9)))
-    text = text.replace("# null_values", "null_values").replace("# suppress", "suppress")
+    text = text.replace("# suppress", "suppress")
     for name in ("salary", "zip"):
         text = re.sub(rf"^{name} = .*\n((?:# .*\n)*)# ({name} = .*)$", r"\1\2", text, flags=re.MULTILINE)
     config.write_text(text)
     loaded = configs.load_config(config)
-    assert loaded.schema.null_values == ("?",)
+    assert loaded.schema["age"].null_values == ("?",)
     assert loaded.schema["salary"].bins == 20
     assert loaded.schema["zip"].taxonomy is not None
     assert run(monkeypatch, "publish", tmp_path / "t.csv", "-c", config, "-o", tmp_path / "out.csv") == 0
@@ -306,9 +351,21 @@ def test_a_session_at_a_terminal(table: Path, config: Path, tmp_path: Path, monk
                 terminal.answer(text)
                 if n < len(answers[name]) - 1:
                     terminal.expect(r"role \[\w+\]:|to confirm: ?")
+        for question, text in (
+            ("published again", ""),
+            ("other columns", ""),
+            ("parts of the people", "n"),
+            ("leave, or return", "y"),
+            ("values change", "maybe"),  # neither yes nor no: asked again
+            ("values change", "y"),
+            ("EVER", ""),
+        ):
+            assert question in terminal.expect(r"\[[yYnN]/[yYnN]\]:")
+            terminal.answer(text)
         assert terminal.end() == 0
         assert re.search(r"income +sensitive", terminal.seen)
     assert roles_of(config) | {"income": "sensitive", "sex": "plain"} == roles_of(config)
+    assert configs.load_config(config).guarantee.kind == "refinement"  # two sensitive columns, and a plain one
     assert "PLEASE DECIDE" not in config.read_text()
     assert "chosen by you" in config.read_text().lower()
     assert_every_column_has_its_reason(config)
@@ -327,7 +384,11 @@ def test_another_person_and_a_second_round_at_a_terminal(tmp_path: Path, config:
         terminal.answer("")
         terminal.expect(r"role \[identifier\]:")
         terminal.answer("quasi")
+        for text in ("n", "n", "n"):  # not again, no recipients, no parts: nothing more is asked
+            terminal.expect(r"\[[yYnN]/[yYnN]\]:")
+            terminal.answer(text)
         assert terminal.end() == 0
+    assert configs.load_config(config).guarantee.kind == "static"
     assert roles_of(config) == {"pid": "identifier", "mrn": "person", "age": "quasi"}
 
 
@@ -357,14 +418,17 @@ def test_a_real_table(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.shared
 def test_a_real_table_with_several_rows_for_a_person(
-    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = real("diabetes130")
+    rows = pl.read_parquet(real("diabetes130"), n_rows=6000)
+    rows.write_parquet(table := tmp_path / "visits.parquet")
+    persons = rows["patient_nbr"].n_unique()
+    assert persons < rows.height
     assert run(monkeypatch, "init", table, "--yes", "-o", config) == 0
-    assert "one row for each person" in capsys.readouterr().err
     assert_every_column_has_its_reason(config)
-    assert run(monkeypatch, "publish", table, "-c", config, "-o", tmp_path / "out.csv") == 2
-    # Once each person has one row, the same config publishes.
-    one = pl.read_parquet(table).unique("patient_nbr", keep="first", maintain_order=True).head(5000)
-    one.write_parquet(tmp_path / "one.parquet")
-    assert run(monkeypatch, "publish", tmp_path / "one.parquet", "-c", config, "-o", tmp_path / "out.csv") == 0
+    said = tomllib.loads(config.read_text())
+    assert said["input"] == {"rows": "visits", "keep": "last by encounter_id"}
+    # One record for each person is made of the visits, and the config publishes as it is.
+    assert run(monkeypatch, "publish", table, "-c", config, "-o", tmp_path / "out.csv") == 0
+    manifest = json.loads((tmp_path / "out.manifest.json").read_text())
+    assert manifest["rows"] + manifest["suppressed"] + manifest["withheld"] == persons

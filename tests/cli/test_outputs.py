@@ -148,7 +148,9 @@ def test_drafts_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path):
 
 
 def test_files_know_what_a_vault_looks_like():
-    assert files.VAULT_FILE == DATABASE
+    from reveil.vault.sealed import file_shelf, sealed_store
+
+    assert files.VAULT_FILES == (DATABASE, file_shelf.DATABASE, sealed_store.MARK)
 
 
 def test_a_folder_that_takes_no_files_is_said(tmp_path):

@@ -38,18 +38,24 @@ def release(tmp_path_factory):
 def test_numbers_go_to_stdout(release):
     done = reveil("query", release, "age in [30, 34] or ill is null")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "estimate 2\nlower    1\nupper    3\n"
+    assert done.stdout == "estimate 2\nlower    1\nupper    3\nlow      1\nhigh     3\n"
 
 
 def test_json(release, tmp_path):
     done = reveil("query", release, "region = North and age < 32", "-c", release.parent / "reveil.toml", "--json", "-")
     assert done.returncode == 0
-    assert json.loads(done.stdout) == {"estimate": pytest.approx(0.4), "lower": 0, "upper": 2}
+    assert json.loads(done.stdout) == {
+        "estimate": pytest.approx(0.4),
+        "lower": 0,
+        "upper": 2,
+        "low": 0,
+        "high": pytest.approx(2),
+    }
     done = reveil("query", release, "age = 50", "--json", tmp_path / "count.json")
     assert done.stdout.startswith("estimate 2\n")
     found = json.loads((tmp_path / "count.json").read_text())
-    assert found == {"estimate": 2.0, "lower": 2, "upper": 2}
-    assert list(found) == ["estimate", "lower", "upper"]
+    assert found == {"estimate": 2.0, "lower": 2, "upper": 2, "low": 2.0, "high": 2.0}
+    assert list(found) == ["estimate", "lower", "upper", "low", "high"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +63,7 @@ def test_json(release, tmp_path):
     [
         ("ill < flu", "  ill < flu\n      ^\n"),
         ("agee = 3", "Did you mean 'age'?"),
-        ("region = kent-on-sea", "-c"),
+        ("region = kent-on-sea", "Check the spelling"),
     ],
 )
 def test_bad_expressions_end_with_2_and_a_caret(release, text, words):

@@ -12,13 +12,26 @@ import pytest
 import reveil as rv
 from reveil.cli import COMMANDS, cli
 from reveil.core import registry
+from reveil.series.alarms import Alarms
+from reveil.tables.input import InputSettings
 from reveil.tables.schema import Type
 from reveil.tables.settings import ColumnSettings, SeriesSettings
 from tests.docs.pages import DOCS, ROOT, Follower, anchors, links, page, rows, sections
 from tests.docs.trials import COLUMNS, people
 
 PAGES = sorted(DOCS.glob("*.md"))
-FOLLOWED = ["tutorial.md", "which-guarantee.md", "analysts.md", "vault.md", "methods.md", "promise.md"]
+FOLLOWED = [
+    "tutorial.md",
+    "which-guarantee.md",
+    "analysts.md",
+    "vault.md",
+    "methods.md",
+    "promise.md",
+    "files.md",
+    "refusals.md",
+    "attacks.md",
+    "other-tools.md",
+]
 ASKED = {
     "k alone": rv.KAnonymity(4),
     "k and l": rv.KAnonymity(4) & rv.DistinctDiversity(3),
@@ -66,16 +79,28 @@ def test_every_option_is_documented_and_exists():
     assert described.keys() == COMMANDS.keys()
     for name, part in described.items():
         command = cli.get_command(click.Context(cli), name)
-        told = [set(re.findall(r"`([^`]+)`", line[0])) for line in rows(part)[1:]]
-        assert sorted(map(sorted, told)) == sorted(sorted(spelled(own)) for own in command.params), name
+        if isinstance(command, click.Group):
+            below = part.split("### reveil ")[1:]
+            assert [text.partition("\n")[0] for text in below] == [f"{name} {one}" for one in command.commands], name
+            for text, one in zip(below, command.commands.values(), strict=True):
+                _same_options(text, one)
+        else:
+            _same_options(part, command)
+
+
+def _same_options(part, command):
+    told = [set(re.findall(r"`([^`]+)`", line[0])) for line in rows(part)[1:]]
+    assert sorted(map(sorted, told)) == sorted(sorted(spelled(own)) for own in command.params), command.name
 
 
 def test_every_setting_of_a_config_is_documented():
     part = sections(page("command-line.md"))["The config"]
     series = [line[1].strip("`") for line in rows(part)[1:]]
-    keys = [own.name for own in fields(SeriesSettings)]
+    keys = [own.name for settings in (SeriesSettings, InputSettings) for own in fields(settings)]
     assert series[: len(keys)] == keys
-    columns = rows(part[part.index("| setting of a column") :])[1:]
+    limits = rows(part[part.index("| limit |") :])[1:]
+    assert [line[0].strip("`") for line in limits] == [own.name for own in fields(Alarms)]
+    columns = rows(part[part.index("| setting of a column") : part.index("| limit |")])[1:]
     assert [line[0].strip("`") for line in columns] == [own.name for own in fields(ColumnSettings)]
     assert set(Type) <= set(re.findall(r"`(\w+)`", columns[1][1]))
 

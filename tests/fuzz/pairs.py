@@ -18,7 +18,7 @@ KNOWN = {
     "c": lambda dice: dice.pick([0.5, 1.0, 3.0]),
     "t": lambda dice: dice.pick([0.2, 0.4, 0.7, {"s0": 0.5}]),
     "p": lambda dice: dice.pick([1, 10, 100]),
-    "slack": lambda dice: dice.pick([1, 1.5, 3.0]),
+    "slack": lambda dice: dice.pick([1, 1.5, 3.0, "lean", "roomy"]),
     "suppress": lambda dice: dice.pick([0.0, 0.05, 0.5]),
     "weight": lambda dice: dice.pick([0.0, 0.5, 1.0]),
     "largest": lambda dice: dice.pick([20, 100.0]),
@@ -27,7 +27,11 @@ KNOWN = {
     "epsilon": lambda dice: dice.pick([0.5, 3.0]),
 }
 # One setting of these guarantees comes with another beside it.
-STRATEGIES = [{"strategy": "constant-ratio", "releases": 3}, {"strategy": "geometric", "alpha": 3.0}]
+STRATEGIES = [
+    {"strategy": "constant-ratio", "releases": 3},
+    {"strategy": "spread", "releases": 3},
+    {"strategy": "geometric", "alpha": 3.0},
+]
 
 
 def draw(dice, path, columns, values, methods=None):

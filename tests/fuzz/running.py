@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import tempfile
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from unittest import mock
 
@@ -37,7 +37,7 @@ def run(*asked):
         try:
             with (
                 mock.patch.object(sys, "argv", ["reveil", *asked]),
-                mock.patch("reveil.core.kernels.on_compile", return_value=None),
+                mock.patch("reveil.core.kernels.announced", return_value=nullcontext()),
                 redirect_stdout(out),
                 redirect_stderr(err),
             ):

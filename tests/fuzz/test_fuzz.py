@@ -167,3 +167,10 @@ def test_a_key_that_was_changed_is_found(tmp_path):
         (tmp_path / "ward.vault" / "key").write_text("b")
         found = list(place.changed(Ran(["history"], 0, "", "", ""), temporary))
     assert ["key" in finding.cause for finding in found] == [True]
+
+
+def test_a_report_of_archived_dirty_records(world):
+    """Found by the fuzzer: who a dirty record is about is in an earlier snapshot only."""
+    _, case, _ = one(world, 3, 34, "valid")
+    assert any(ran.asked[0] == "report" for ran in case.ran)
+    assert case.found == []

@@ -106,7 +106,7 @@ def serve():
     from reveil.core import registry
 
     for name in [
-        *(f"reveil.cli.{name}" for name in COMMANDS),
+        *(f"reveil.cli.{name.replace('-', '_')}" for name in COMMANDS),
         "reveil.series.publishing",
         "reveil.reporting",
         "reveil.analysis.measures",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.randomness import Dice
 from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
 from reveil.models.encoding import encode
@@ -68,7 +69,7 @@ class PlainSeries:
     def __init__(self, schema: rv.Schema, guarantee, seed: int = 0, method=None, *, check: bool = True) -> None:
         self.schema, self.guarantee, self.method = schema, guarantee, method
         self.check = check
-        self.rng = np.random.default_rng(seed)
+        self.rng = Dice.of_seed(seed)
         self.persons: dict[object, int] = {}
         self.last: dict[int, dict[str, int]] = {}
         self.words: dict[str, list[str | None]] = {name: [] for name in (*schema.quasi, *schema.sensitive)}
@@ -125,7 +126,9 @@ class PlainSeries:
     def prepare(self, frame: pl.DataFrame, rng=None) -> tuple[Prepared, Memory]:
         """Prepare the next release and check its rule; nothing is remembered."""
         snapshot, memory = Snapshot(frame, self.schema, "the frame", "polars"), self.memory(frame)
-        prepared = made(self.guarantee, snapshot, rng or self.rng, self.method, memory)
+        prepared = made(
+            self.guarantee, snapshot, rng or self.rng.child("release", self.release + 1), self.method, memory
+        )
         if self.check:
             people = frame[self.schema.person].to_list()
             new = (p for p in people if p not in self.persons)

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import reveil as rv
+from reveil.core.randomness import Dice
 from reveil.grouping.recoders.boxes import BoxRecoder
 from reveil.guarantees.assembly import Heading, assemble
 from reveil.guarantees.draft import Covering, Draft, Grouped, Left, Rows, Values, Witness
@@ -41,7 +42,7 @@ def draft(**changes):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_keep_their_boxes_values_and_groups_in_any_order(seed):
-    made = assemble(draft(), np.random.default_rng(seed), Heading("s", 3))
+    made = assemble(draft(), Dice.of_seed(seed), Heading("s", 3))
     ages, ills = made.release.text["age"].to_list(), made.release.text["ill"].to_list()
     told = dict(zip(made.placement.tolist(), zip(ages, ills, strict=True), strict=True))
     assert told == {
@@ -63,7 +64,7 @@ def test_rows_keep_their_boxes_values_and_groups_in_any_order(seed):
 def test_every_order_and_every_numbering_happens():
     seen, numbered = set(), set()
     for seed in range(400):
-        made = assemble(draft(), np.random.default_rng(seed))
+        made = assemble(draft(), Dice.of_seed(seed))
         seen.add(tuple(made.placement.tolist()))
         numbered.add(int(made.release.groups[made.placement == 0][0]))
     assert len(seen) > 110  # of 120
@@ -71,7 +72,7 @@ def test_every_order_and_every_numbering_happens():
 
 
 def test_values_in_a_table_of_their_own():
-    release = assemble(draft(apart=True), np.random.default_rng(1)).release
+    release = assemble(draft(apart=True), Dice.of_seed(1)).release
     assert release.text.columns == ["age", "group"]
     assert release.batch.columns == ["group", "ill", "count"]
     assert sorted(release.batch["ill"].to_list()) == ["cold", "flu", "flu", "gout", "gout"]
@@ -79,7 +80,7 @@ def test_values_in_a_table_of_their_own():
 
 def test_groups_without_a_column_are_the_classes():
     rows = Rows(RECORD[:4], RECORD[:4], None, {"ill": Values(FRAME["ill"], RECORD[:4], CODES.sensitive[0])})
-    made = assemble(draft(rows=rows), np.random.default_rng(2))
+    made = assemble(draft(rows=rows), Dice.of_seed(2))
     assert made.release.text.columns == ["age", "ill"]
     assert made.release.groups is None
     assert made.release.manifest.groups == 2
@@ -90,7 +91,7 @@ def test_rows_that_cover_several_records_and_their_witness():
     own = np.arange(5, dtype=np.int32)
     rows = Rows(own, own, None, {"ill": Values(FRAME["ill"], own)})
     whole = draft(rows=rows, boxes=Covering(CODES, members), model=rv.KAnonymity(1), witness=Witness(members, members))
-    made = assemble(whole, np.random.default_rng(3))
+    made = assemble(whole, Dice.of_seed(3))
     assert made.release.text["age"].to_list() == [
         {0: "[20, 21]", 1: "[20, 21]", 2: "[30, 31]", 3: "[30, 31]", 4: "40"}[n] for n in made.placement.tolist()
     ]
@@ -104,4 +105,4 @@ def test_a_column_that_is_called_like_one_of_the_release_is_refused():
     codes = encode(snapshot)
     changed = draft(snapshot=snapshot, codes=codes, boxes=Grouped(codes, PARTITION, BoxRecoder()))
     with pytest.raises(rv.ConfigError, match="of its own"):
-        assemble(changed, np.random.default_rng(0))
+        assemble(changed, Dice.of_seed(0))

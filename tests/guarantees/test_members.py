@@ -44,8 +44,8 @@ def test_a_setting_may_change_that_does_not_promise():
 
 def test_a_caution_is_said_when_there_is_something_to_say():
     caution = Caution(("returned", "changed"), "{returned:,} came back, {changed:,} changed")
-    assert caution.said(before=9, returned=0, changed=0) is None
-    assert caution.said(before=0, returned=0, changed=2000) == "0 came back, 2,000 changed"
+    assert caution.warning(before=9, returned=0, changed=0) is None
+    assert caution.warning(before=0, returned=0, changed=2000) == "0 came back, 2,000 changed"
 
 
 def test_values_that_the_schema_declares():

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.core.errors import ConfigError, DataError, InfeasibleError, RefusedError, VerificationError
+from reveil.core.randomness import Dice
 from reveil.guarantees.comparing import check_promise
 from reveil.releases.admitted import admitted_codes
 from reveil.tables.snapshot import Snapshot
+from reveil.testing.beliefs import Group
 from reveil.testing.series import changed, histories, schema
-from reveil.testing.worlds import Group, enumerate_memberships, enumerate_worlds
+from reveil.testing.worlds import enumerate_memberships, enumerate_worlds
 from reveil.verification import verify
 from reveil.verification.arrays import halves, marks_of, set_marks
 from reveil.verification.judges.tau_safety import MEMBERS, SETS
@@ -34,7 +36,7 @@ def run(guarantee, snapshots, seed=0, domain=None):
     series = []
     for t, frame in enumerate(snapshots):
         try:
-            prepared = memory.publish(frame, np.random.default_rng([seed, t]))
+            prepared = memory.publish(frame, Dice.of_seed(seed).child("release", t))
         except InfeasibleError as error:
             if "all the persons of this snapshot rest" not in str(error):
                 raise
@@ -193,10 +195,12 @@ def test_blind_needs_a_declared_domain_and_values_in_it():
     ("own", "match"),
     [
         (rv.Schema(quasi=["age"], sensitive="disease"), "needs a person column"),
-        (rv.Schema(person="pid", quasi=["age"], sensitive=["disease", "town"]), "exactly one sensitive column"),
-        (rv.Schema(person="pid", quasi=["age"], sensitive="disease", plain="town"), "town.*plain"),
+        (
+            rv.Schema(person="pid", quasi=["age"], sensitive=["disease", "town"]),
+            "2 sensitive columns in the angel",
+        ),
+        (rv.Schema(person="pid", quasi=["age"], sensitive="disease", plain="town"), "plain column 'town' in the angel"),
         (rv.Schema(person="pid", quasi=["group"], sensitive="disease"), "a column 'group' of its own"),
-        (rv.Schema(person="pid", quasi=["age"], sensitive="disease", bins={"disease": 4}), "knows no bins"),
     ],
 )
 def test_schemas_that_cannot_work_are_refused(own, match):
@@ -215,7 +219,7 @@ def test_the_signature_rule_is_judged_from_the_published_values():
     frame = table([(1, 20, "a"), (2, 21, "b")])
     own = schema()
     guarantee = rv.TauSafety(m=2, domain=tuple("abcdefg"))
-    prepared = PlainMemory(guarantee, own).publish(frame, np.random.default_rng(0))
+    prepared = PlainMemory(guarantee, own).publish(frame, Dice.of_seed(0))
     for values, good in (("ab", True), ("cd", True), ("bc", False), ("abc", False), ("a", False)):
         marks = marks_of(pl.Series(list(values)))
         high, low = halves(set_marks(np.zeros(len(marks), np.int64), marks, 1))
@@ -232,16 +236,18 @@ def test_the_signature_rule_is_judged_from_the_published_values():
                 judged.check(shown)
 
 
-def test_counterfeits_reach_the_lower_bound_where_nobody_moves():
+@pytest.mark.parametrize("effort", ["quick", "normal"])
+def test_counterfeits_reach_the_lower_bound_where_nobody_moves(effort):
+    """A search may take a few more where cells become much narrower by it; never fewer than there must be."""
     rng = np.random.default_rng(5)
-    memory = PlainMemory(rv.TauSafety(m=3, domain=tuple(VALUES)), schema())
+    memory = PlainMemory(rv.TauSafety(m=3, domain=tuple(VALUES), effort=effort), schema())
     people = {pid: (int(rng.integers(18, 90)), str(rng.choice(list(VALUES)))) for pid in range(300)}
     for t in range(5):
         frame = table([(pid, age, disease) for pid, (age, disease) in people.items()])
-        prepared = memory.publish(frame, np.random.default_rng(t))
-        assert (
-            prepared.release.manifest["counterfeits"]["total"] == prepared.draft.remembered.facts["fewest_counterfeits"]
-        )
+        prepared = memory.publish(frame, Dice.of_seed(t))
+        total = prepared.release.manifest["counterfeits"]["total"]
+        fewest = prepared.draft.remembered.facts["fewest_counterfeits"]
+        assert total == fewest if effort == "quick" else fewest <= total <= len(people) / 10
         people = {pid: own for pid, own in people.items() if rng.random() > 0.2}
         people |= {300 + 100 * t + i: (int(rng.integers(18, 90)), str(rng.choice(list(VALUES)))) for i in range(60)}
 
@@ -252,12 +258,12 @@ def test_near_records_share_a_group():
     rows = [(pid, int(rng.integers(0, 10_000)), VALUES[int(rng.integers(0, 8))]) for pid in range(2000)]
 
     def width(guarantee):
-        prepared = PlainMemory(guarantee, schema()).publish(table(rows), np.random.default_rng(0))
+        prepared = PlainMemory(guarantee, schema()).publish(table(rows), Dice.of_seed(0))
         cells = prepared.release.cells["age"]
         spans = (cells.distinct.struct.field("hi") - cells.distinct.struct.field("lo")).to_numpy()
         return float(spans[cells.index[prepared.release.classes]].mean())
 
-    assert width(rv.TauSafety(m=2)) < width(rv.MInvariance(2)) / 5
+    assert width(rv.TauSafety(m=2)) < width(rv.MInvariance(2, effort="quick")) / 5
 
 
 @settings(slow, max_examples=20)
@@ -268,7 +274,7 @@ def test_who_does_not_know_the_groups_is_bounded_too(snapshots, seed):
     memory = PlainMemory(rv.TauSafety(m=2, domain=tuple(VALUES)), own)
     present, holds, values, fakes = [], [], [], []
     for t, frame in enumerate(snapshots):
-        prepared = memory.publish(frame, np.random.default_rng([seed, t]))
+        prepared = memory.publish(frame, Dice.of_seed(seed).child("release", t))
         release = prepared.release
         numbers, index = np.unique(release.groups, return_inverse=True)
         classes = [release.classes[index == g][0] for g in range(len(numbers))]

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import reveil as rv
 from reveil.core.errors import ConfigError, InfeasibleError, RefusedError, VerificationError
+from reveil.core.randomness import Dice
 from reveil.guarantees.comparing import check_promise
 from reveil.guarantees.draft import Request
 from reveil.guarantees.settings import from_settings
@@ -80,7 +81,7 @@ def consistent(release, codes, world):
 def test_every_world_is_consistent_with_every_release(l, options, columns, seed):
     frame = table(24, seed)
     book = PlainBook(PossibleWorlds(l, **options), SCHEMA)
-    published = [book.publish(frame, np.random.default_rng([seed, t]), own) for t, own in enumerate(columns)]
+    published = [book.publish(frame, Dice.of_seed(seed).child("release", t), own) for t, own in enumerate(columns)]
     worlds, truth = worlds_of(book, frame, l)
     assert worlds[truth].equals(frame.select(worlds[truth].columns))
     for record in range(frame.height):
@@ -93,7 +94,7 @@ def test_every_world_is_consistent_with_every_release(l, options, columns, seed)
 def test_plain_columns_move_with_the_sensitive_value():
     frame = table(40)
     book = PlainBook(PossibleWorlds(3), SCHEMA)
-    prepared = book.publish(frame, np.random.default_rng(0))
+    prepared = book.publish(frame, Dice.of_seed(0))
     pairs = Counter(frame.select("blood", "disease").iter_rows())
     assert Counter(prepared.release.values.select("blood", "disease").iter_rows()) == pairs
     for world in worlds_of(book, frame, 3)[0]:
@@ -103,7 +104,7 @@ def test_plain_columns_move_with_the_sensitive_value():
 def test_a_release_of_quasi_columns_alone_is_exact():
     frame = table(40)
     book = PlainBook(PossibleWorlds(3), SCHEMA)
-    release = book.publish(frame, np.random.default_rng(0), ["age", "town"]).release
+    release = book.publish(frame, Dice.of_seed(0), ["age", "town"]).release
     assert Counter(release.text.iter_rows()) == Counter(
         zip(frame["age"].cast(pl.String), frame["town"].replace({}), strict=True)
     )
@@ -112,10 +113,10 @@ def test_a_release_of_quasi_columns_alone_is_exact():
 def test_batches_have_worlds_of_their_own():
     first, second = table(40), table(24, seed=1, first=100)
     book = PlainBook(PossibleWorlds(3), SCHEMA)
-    book.publish(first, np.random.default_rng(0), ["age", "disease"])
+    book.publish(first, Dice.of_seed(0), ["age", "disease"])
     before = book.rows(world_ledger(3))
     both = pl.concat([second.head(10), first, second.tail(14)])
-    book.publish(both, np.random.default_rng(1))
+    book.publish(both, Dice.of_seed(1))
     after = book.rows(world_ledger(3))
     assert after.head(40).drop("record").equals(before.drop("record")), "what was drawn stays"
     assert after.height == 64
@@ -130,10 +131,10 @@ def test_a_column_that_comes_later_follows_the_worlds():
     frame = table(40)
     without = rv.Schema(person="pid", quasi=("age",), sensitive="disease")
     book = PlainBook(PossibleWorlds(3), without)
-    book.publish(frame.drop("town", "blood"), np.random.default_rng(0))
+    book.publish(frame.drop("town", "blood"), Dice.of_seed(0))
     before = book.rows(world_ledger(3))
     book.schema = SCHEMA
-    prepared = book.publish(frame, np.random.default_rng(1))
+    prepared = book.publish(frame, Dice.of_seed(1))
     assert book.rows(world_ledger(3)).equals(before)
     assert all(consistent(prepared.release, prepared.draft.codes, world) for world in worlds_of(book, frame, 3)[0])
 
@@ -144,13 +145,13 @@ def test_a_column_that_comes_later_follows_the_worlds():
 def test_a_table_or_batch_that_is_not_diverse():
     uneven = table(40).with_columns(disease=pl.when(pl.col("pid") < 12).then(pl.lit("0")).otherwise("disease"))
     with pytest.raises(InfeasibleError, match="one in 4 of the table") as told:
-        PlainBook(PossibleWorlds(4), SCHEMA).publish(uneven, np.random.default_rng(0))
+        PlainBook(PossibleWorlds(4), SCHEMA).publish(uneven, Dice.of_seed(0))
     assert "l = 2 would do" in str(told.value)
     book = PlainBook(PossibleWorlds(4), SCHEMA)
-    book.publish(table(40), np.random.default_rng(0))
+    book.publish(table(40), Dice.of_seed(0))
     alike = table(9, first=50).with_columns(disease=pl.Series(["0", "0", "0", *"123456"]))
     with pytest.raises(InfeasibleError, match="9 new persons") as told:
-        book.publish(pl.concat([table(40), alike]), np.random.default_rng(0))
+        book.publish(pl.concat([table(40), alike]), Dice.of_seed(0))
     assert "l = 3 would do" in str(told.value)
     assert "how large batches are beforehand" in str(told.value)
 
@@ -158,20 +159,20 @@ def test_a_table_or_batch_that_is_not_diverse():
 def test_deletions_and_changes_are_refused():
     frame = table(40)
     book = PlainBook(PossibleWorlds(3), SCHEMA)
-    book.publish(frame, np.random.default_rng(0))
+    book.publish(frame, Dice.of_seed(0))
     with pytest.raises(RefusedError, match="2 persons of earlier releases are not in this table") as told:
-        book.publish(frame.tail(38), np.random.default_rng(0))
+        book.publish(frame.tail(38), Dice.of_seed(0))
     assert "tau-safety" in str(told.value)
     assert "--where" in str(told.value)
     with pytest.raises(RefusedError, match="another sensitive value") as told:
-        book.publish(frame.with_columns(disease=pl.col("disease").reverse()), np.random.default_rng(0))
+        book.publish(frame.with_columns(disease=pl.col("disease").reverse()), Dice.of_seed(0))
     assert "tau-safety" in str(told.value)
     with pytest.raises(RefusedError, match="another value of 'age'"):
-        book.publish(frame.with_columns(pl.col("age") + 1), np.random.default_rng(0))
-    book.publish(frame.with_columns(pl.col("age") + 1), np.random.default_rng(0), ["town", "disease"])
+        book.publish(frame.with_columns(pl.col("age") + 1), Dice.of_seed(0))
+    book.publish(frame.with_columns(pl.col("age") + 1), Dice.of_seed(0), ["town", "disease"])
     erased = replace_ledger(book, book.ledgers["worlds"].head(39))
     with pytest.raises(RefusedError, match="erased"):
-        erased.publish(frame.head(39), np.random.default_rng(0))
+        erased.publish(frame.head(39), Dice.of_seed(0))
 
 
 def replace_ledger(book, rows):
@@ -182,9 +183,9 @@ def replace_ledger(book, rows):
 def test_values_that_changed_unseen_are_refused():
     frame = table(40)
     book = PlainBook(PossibleWorlds(4), SCHEMA)
-    book.publish(frame, np.random.default_rng(0), ["age"])
+    book.publish(frame, Dice.of_seed(0), ["age"])
     with pytest.raises(RefusedError, match="not what they were"):
-        book.publish(frame.with_columns(disease=pl.lit("1")), np.random.default_rng(0), ["town"])
+        book.publish(frame.with_columns(disease=pl.lit("1")), Dice.of_seed(0), ["town"])
 
 
 @pytest.mark.parametrize(
@@ -239,7 +240,7 @@ def test_promises():
     assert len(claims) == 3
     assert PossibleWorlds(3).traits.may_change("p", 100, 50)
     assert not PossibleWorlds(3).traits.may_change("l", 3, 2)
-    release = PlainBook(PossibleWorlds(3), SCHEMA).publish(table(), np.random.default_rng(0)).release
+    release = PlainBook(PossibleWorlds(3), SCHEMA).publish(table(), Dice.of_seed(0)).release
     for other in (PossibleWorlds(2), PossibleWorlds(3, blind=True), PossibleWorlds(3, placement="greedy")):
         with pytest.raises(VerificationError, match="something else"):
             check_promise(other, release.manifest, SCHEMA, None)
@@ -259,7 +260,7 @@ def test_promises():
 def test_a_release_that_does_not_fit_all_the_worlds_is_refused():
     frame = table(40)
     guarantee = PossibleWorlds(3)
-    prepared = PlainBook(guarantee, SCHEMA).publish(frame, np.random.default_rng(0))
+    prepared = PlainBook(guarantee, SCHEMA).publish(frame, Dice.of_seed(0))
     good = prepared.witness
     snapshot = Snapshot(frame, SCHEMA, "the frame", "polars")
 
@@ -318,5 +319,5 @@ def test_same_dice_same_release():
     texts = []
     for _ in range(2):
         book = PlainBook(PossibleWorlds(3), SCHEMA)
-        texts.append([book.publish(frame, np.random.default_rng(t), own).release.text for t, own in enumerate(COLUMNS)])
+        texts.append([book.publish(frame, Dice.of_seed(t), own).release.text for t, own in enumerate(COLUMNS)])
     assert all(one.equals(other) for one, other in zip(*texts, strict=True))

@@ -63,7 +63,7 @@ def test_worked_example(case: Case) -> None:
 
 
 def test_every_model_has_cases() -> None:
-    tools = ("base", "encoding", "limits", "statistics")
+    tools = ("base", "domains", "encoding", "limits", "statistics")
     files = {
         name for _, name, _ in pkgutil.iter_modules(reveil.models.__path__) if name not in tools and name[0] != "_"
     }
@@ -149,13 +149,13 @@ models: st.SearchStrategy[Model] = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(), models)
 def test_model_is_its_plain_definition(groups: list[list[int]], model: Model) -> None:
     check_against_definition(groups, model)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(tables(), st.integers(HUGE - 1, HUGE + 1), models.filter(lambda model: not isinstance(model, EntropyDiversity)))
 def test_huge_counts(groups: list[list[int]], factor: int, model: Model) -> None:
     check_against_definition([[factor * c + (c == 3) for c in row] for row in groups], model)

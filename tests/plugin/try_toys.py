@@ -122,6 +122,12 @@ def a_measure():
     assert json.loads(Path("m.json").read_text())["measures"]["largest"] == sizes.max()
 
 
+def a_question():
+    published(written(STATIC))
+    found = json.loads(run("query", "r1.csv", "missing(s)", "--json", "-"))
+    assert (found["estimate"], found["lower"], found["upper"]) == (0, 0, 0)
+
+
 def an_attack():
     config = written(STATIC)
     published(config)
@@ -165,7 +171,17 @@ def a_store_of_vaults():
     run("report", "-c", config, "-o", "report.html")
 
 
-TRIALS = (a_model, a_grouper, a_recoder, a_format_of_files, a_measure, an_attack, a_guarantee, a_store_of_vaults)
+TRIALS = (
+    a_model,
+    a_grouper,
+    a_recoder,
+    a_format_of_files,
+    a_measure,
+    a_question,
+    an_attack,
+    a_guarantee,
+    a_store_of_vaults,
+)
 
 
 def main():

@@ -15,6 +15,7 @@ from reveil.core.errors import ConfigError, FileError
 from reveil.reporting import render, report
 from reveil.reporting.docstring_sections import SECTIONS, sections
 from reveil.reporting.parts import at, display
+from reveil.reporting.progress import Progress
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file
 from tests.reporting.conftest import published
@@ -243,7 +244,7 @@ WARD = rv.Schema(person="pid", quasi="x", sensitive="s")
 
 def plain_words(guarantee):
     bound = guarantee.promise(WARD, None).bound
-    return guarantee.explained.words(bound, guarantee.traits.settings)
+    return guarantee.explained.in_plain_words(bound, guarantee.traits.settings)
 
 
 def plain_limits(guarantee):
@@ -281,7 +282,16 @@ def test_the_headline_says_who_and_attacks_that_were_not_made_are_not_said_to_fi
     assert "by somebody who knows who is in which release;" in risk["sentence"]
     # One value changed, and whoever knows whose reads it off.
     assert (risk["certain"], risk["knows_more"]["certain"]) == (0, 1)
-    assert "Somebody who knows more finds out more: 1 person" in page
+    # The worst comes first, and says who that is; then what the promise is about.
+    worst = risk["levels"][risk["worst"]]
+    assert (worst["known"], worst["promised"], worst["certain"]) == ("events", False, 1)
+    assert "The worst first (this series promises nothing against them): 1 person" in page
+    assert page.index("The worst first") < page.index("At the level of the promise: Nobody")
+    assert [level["known"] for level in risk["levels"]] == ["nothing", "presence", "events"]
+    assert {level["known"]: level["why"] for level in risk["levels_not_tried"]} == {
+        "ids": "no archive says whose record is in which row",
+        "values": "there is one sensitive column",
+    }
     own = risk["columns"][0]
     assert "minimality" in [attack["name"] for attack in own["not_run"]]
     assert not {"minimality", "linkage"} & set(own["found_nothing"])
@@ -289,3 +299,52 @@ def test_the_headline_says_who_and_attacks_that_were_not_made_are_not_said_to_fi
     assert own["linkage"] == 0.25
     one = own["steps"][0]
     assert one["last_release"] == one["highest_proven"] > 0
+
+
+def test_what_the_last_release_cost_is_at_a_glance_where_it_is_not_zero(tmp_path):
+    frame = pl.DataFrame(
+        {"pid": range(60), "age": range(60), "disease": ["gout"] * 30 + [f"v{i % 12}" for i in range(30)]}
+    )
+    schema = rv.Schema(person="pid", quasi="age", sensitive="disease")
+    series = rv.Series.open(tmp_path / "v", schema, rv.TauSafety(3), seed=1)
+    series.publish(frame)
+    content = rv.report(series)
+    assert content["releases"][0]["made_up"] == 1 / 3
+    assert content["releases"][0]["left_out"] == {"suppressed": 0.0, "withheld": 0.0}
+    page = render(content)
+    assert "of its rows are counterfeits" in page
+    assert "groups in the last release" in page
+    assert "were suppressed" not in page
+    assert "were withheld" not in page
+
+
+def test_a_part_of_the_people_tells_of_everybody_with_an_error(ward):
+    path, raws, *_ = ward
+    content = report(path, truth=raws, sample=20)
+    risk = content["risk"]
+    assert (risk["sample"]["attacked"], risk["sample"]["of"]) == (20, risk["persons"])
+    promised = next(level for level in risk["levels"] if level["promised"])
+    assert promised["sample"]["certain"]["low"] == 0.0 < promised["sample"]["certain"]["high"]
+    page = render(content)
+    assert "20 people were drawn and attacked" in page
+    assert "but only some of the people were attacked" in page
+    assert "Held: no attack" not in page
+    assert 'data-key="risk.levels.0.sample.certain.high" data-as="whole"' in page
+
+
+def test_the_figures_of_the_field_are_those_of_an_audit(ward):
+    path, raws, outs, content, page = ward
+    found = rv.audit(outs, load_config(path).schema, truth=raws, attacks="linkage")
+    assert content["risk"]["risks"] == found.risks
+    assert content["risk"]["table_risks"] == [own.to_json() for own in found.table_risks]
+    assert "riskiest" not in content["risk"]
+    assert "Risk as other tools count it" in page
+
+
+def test_progress_says_how_long_it_takes_yet():
+    said, now = [], [0.0]
+    progress = Progress(said.append, 5, clock=lambda: now[0])
+    for name in "abcde":
+        progress(name)
+        now[0] += 2.0
+    assert said == ["a", "b", "c", "d (3 of about 5, about 4 s left)", "e (4 of about 5, about 2 s left)"]

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from reveil.core.errors import VerificationError
-from tests.sabotage import forgeries, groupers, guarantees, models
+from tests.sabotage import columns, forgeries, groupers, guarantees, limits, models
 from tests.sabotage.registry import KEY, SABOTAGES, Sabotage
 
 FILE = Path(__file__).parents[2] / "docs" / "evidence" / "sabotage.json"
-assert all((forgeries, groupers, guarantees, models))
+assert all((columns, forgeries, groupers, guarantees, limits, models))
 
 
 def caught_by(sabotage: Sabotage) -> str | None:

@@ -6,7 +6,7 @@ import json
 
 import polars as pl
 
-from reveil.releases.manifest import manifest_path
+from reveil.releases.manifest_files import manifest_path
 from reveil.series.publishing import verify_file
 from tests.manifests import mirrored
 from tests.sabotage.registry import sabotage
@@ -86,7 +86,7 @@ def other_bytes(patch, tmp_path):
 
 @sabotage("files", "metadata")
 def metadata_added_to_a_parquet_file(patch, tmp_path):
-    from reveil.releases.manifest import digest_of
+    from reveil.releases.manifest_files import digest_of
 
     config, raw, path = filed(tmp_path, ".parquet")
     pl.read_parquet(path).write_parquet(path, compression="zstd", statistics=False, metadata={"by": "P 17"})

@@ -11,8 +11,9 @@ import reveil as rv
 from reveil.core.arrays import Ragged
 from reveil.core.json_values import frozen_object
 from reveil.guarantees import assembly, draft
-from reveil.guarantees.lifetime import global_release
+from reveil.guarantees.lifetime import global_release, strategies
 from reveil.guarantees.refinement import judging, making
+from reveil.guarantees.signatures import forms, searching, tau_safety
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.worlds import possible_worlds
 from reveil.releases.manifest import Counterfeits
@@ -204,7 +205,7 @@ def rows_in_the_order_of_the_table(patch, tmp_path):
 @sabotage("guarantee static", "order of rows")
 def rows_nearly_in_the_order_of_the_table(patch, tmp_path):
     def hardly(rng, records):
-        return records[np.argsort(np.arange(len(records)) + rng.uniform(0, 20, len(records)))]
+        return records[np.argsort(np.arange(len(records)) + rng.generator().uniform(0, 20, len(records)))]
 
     patch.setattr(assembly, "shuffled", hardly)
     anonymized(rv.KAnonymity(4), frame=people(400), schema=PLAIN)
@@ -238,7 +239,8 @@ def a_signature_that_overlaps(patch, tmp_path):
         return right(self, remembering(memory, memory.block_records % 5 != 0), schema)
 
     patch.setattr(rv.TauSafety, "situation", wrong)
-    series(tmp_path, rv.TauSafety(m=2), [FRAME, LATER])
+    # A plan prefers signatures that are there already, so that everybody forgotten would get their own again.
+    series(tmp_path, rv.TauSafety(m=2, effort="quick"), [FRAME, LATER])
 
 
 @sabotage("guarantee tau-safety")
@@ -298,6 +300,46 @@ def two_tables_with_each_others_values(patch, tmp_path):
     series(tmp_path, rv.TauSafety(m=2, angelize=True), [FRAME])
 
 
+@sabotage("guarantee tau-safety")
+def exact_quasi_values_where_boxes_were_asked_for(patch, tmp_path):
+    patch.setattr(tau_safety, "partition_of", lambda _, *rest: forms.partition_of(forms.ReleaseForm.EXACT, *rest))
+    series(tmp_path, rv.TauSafety(m=2, form="angelized"), [FRAME])
+
+
+@sabotage("guarantee tau-safety")
+def exact_values_of_which_the_promise_says_nothing(patch, tmp_path):
+    patch.setattr(tau_safety, "SHOWN", "Who is in the table is not hidden.")
+    series(tmp_path, rv.TauSafety(m=2, form="exact"), [FRAME])
+
+
+@sabotage("guarantee tau-safety")
+def an_exact_release_that_calls_itself_angelized(patch, tmp_path):
+    right = rv.TauSafety.promise
+
+    def wrong(self, schema, method):
+        found = right(self, schema, method)
+        settings = {key: value for key, value in found.settings.items() if key != "form"}
+        return replace(found, settings=frozen_object({**settings, "angelize": True}))
+
+    patch.setattr(rv.TauSafety, "promise", wrong)
+    series(tmp_path, rv.TauSafety(m=2, form="exact"), [FRAME])
+
+
+@sabotage("guarantee tau-safety")
+def records_lost_in_an_exchange(patch, tmp_path):
+    right = searching.exchanged
+
+    def wrong(groups, *rest):
+        found = right(groups, *rest)
+        record = found.record.copy()
+        one, other = np.flatnonzero(found.group == 0)[0], np.flatnonzero(found.group == 1)[1]
+        record[[one, other]] = record[[other, one]]  # of different values
+        return replace(found, record=record)
+
+    patch.setattr(searching, "exchanged", wrong)
+    series(tmp_path, rv.TauSafety(m=3), [FRAME])
+
+
 @sabotage("guarantee m-invariance", slow=True)
 def somebody_who_stayed_with_a_new_signature(patch, tmp_path):
     right = rv.MInvariance.situation
@@ -308,7 +350,7 @@ def somebody_who_stayed_with_a_new_signature(patch, tmp_path):
             self, replace(memory, changed=np.arange(len(memory.changed)) % 3 > 0), schema
         ),
     )
-    series(tmp_path, rv.MInvariance(m=2), [FRAME, LATER])
+    series(tmp_path, rv.MInvariance(m=2, effort="quick"), [FRAME, LATER])  # a plan would give them their own again
 
 
 # Budgets
@@ -322,37 +364,43 @@ def a_budget_product_without_its_last_factor(patch, tmp_path):
 
 @sabotage("guarantee global")
 def a_budget_that_is_never_spent(patch, tmp_path):
-    right = global_release.Situation.of.__func__
+    right = global_release.PublishableRecords.of.__func__
 
     def wrong(cls, memory, terms):
         made = right(cls, memory, terms)
         return replace(made, out=np.zeros_like(made.out), needs=np.zeros_like(made.needs))
 
-    patch.setattr(global_release.Situation, "of", classmethod(wrong))
+    patch.setattr(global_release.PublishableRecords, "of", classmethod(wrong))
     series(tmp_path, rv.GlobalGuarantee(l=2, strategy=rv.ConstantRatio(releases=1)), [FRAME, FRAME])
+
+
+@sabotage("guarantee global")
+def a_budget_that_is_spread_over_more_than_there_is(patch, tmp_path):
+    patch.setattr(strategies.EvenSpread, "needs", lambda self, survival, links, l: np.zeros(len(survival)))
+    series(tmp_path, rv.GlobalGuarantee(l=2, strategy=rv.EvenSpread(releases=1)), [FRAME, FRAME])
 
 
 @sabotage("guarantee global", slow=True)
 def a_value_that_is_declared_harmless_in_secret(patch, tmp_path):
-    right = global_release.Situation.bounded
+    right = global_release.PublishableRecords.bounded
 
     def wrong(self, harmless):
         found = right(self, harmless)
         return np.where(found == found.max(), -1, found).astype(np.int32)
 
-    patch.setattr(global_release.Situation, "bounded", wrong)
+    patch.setattr(global_release.PublishableRecords, "bounded", wrong)
     series(tmp_path, GLOBAL, [FRAME, LATER, LAST])
 
 
 @sabotage("guarantee global")
 def a_value_that_is_suppressed_though_nobody_allowed_it(patch, tmp_path):
-    right = global_release.Situation.of.__func__
+    right = global_release.PublishableRecords.of.__func__
 
     def wrong(cls, memory, terms):
         made = right(cls, memory, terms)
         return replace(made, hidden=np.arange(len(made.hidden)) == 0)
 
-    patch.setattr(global_release.Situation, "of", classmethod(wrong))
+    patch.setattr(global_release.PublishableRecords, "of", classmethod(wrong))
     series(tmp_path, GLOBAL, [FRAME])
 
 
@@ -401,7 +449,7 @@ def groups_of_less_than_k(patch, tmp_path):
 
 @sabotage("guarantee refinement", slow=True)
 def a_stale_value_that_was_changed(patch, tmp_path):
-    right = making.Made.rows
+    right = making.MadeRelease.rows
 
     def wrong(self, book, names, rng):
         made = right(self, book, names, rng)
@@ -410,7 +458,7 @@ def a_stale_value_that_was_changed(patch, tmp_path):
         other = replace(made.values["ill"], source=values.scatter([0, row], [values[row], values[0]]))
         return replace(made, values={**made.values, "ill": other})
 
-    patch.setattr(making.Made, "rows", wrong)
+    patch.setattr(making.MadeRelease, "rows", wrong)
     series(tmp_path, rv.Refinement(k=3, l=2), [FRAME, LATER, CHANGED])
 
 

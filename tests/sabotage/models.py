@@ -123,7 +123,9 @@ def null_treated_as_absent(patch, tmp_path):
         missing = values.is_null().to_numpy()
         codes = own.codes.copy()
         codes[missing] = own.domain + np.arange(int(missing.sum()))
-        return coding.SensitiveAttribute(own.name, codes, own.domain + int(missing.sum()), own.ordered, None)
+        return replace(
+            own, meaning=replace(own.meaning, size=own.domain + int(missing.sum()), levels=None), codes=codes
+        )
 
     patch.setattr(coding, "encode_sensitive", wrong)
     frame = FRAME.with_columns(ill=FRAME["ill"].scatter(range(20), [None] * 20))
@@ -135,7 +137,7 @@ def groups_of_one_value_less_than_m(patch, tmp_path):
     from reveil.guarantees.signatures import tau_safety
 
     right = tau_safety.form_groups
-    patch.setattr(tau_safety, "form_groups", lambda now, space, m, rng: right(now, space, m - 1, rng))
+    patch.setattr(tau_safety, "form_groups", lambda now, space, m, *more: right(now, space, m - 1, *more))
     series(tmp_path, rv.TauSafety(m=3), [FRAME])
 
 
@@ -144,7 +146,7 @@ def m_invariance_with_one_value_less_than_m(patch, tmp_path):
     from reveil.guarantees.signatures import m_invariance
 
     right = m_invariance.form_groups
-    patch.setattr(m_invariance, "form_groups", lambda now, space, m, rng: right(now, space, m - 1, rng))
+    patch.setattr(m_invariance, "form_groups", lambda now, space, m, *more: right(now, space, m - 1, *more))
     series(tmp_path, rv.MInvariance(m=3), [FRAME])
 
 

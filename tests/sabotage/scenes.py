@@ -13,7 +13,7 @@ import reveil as rv
 from reveil.core.errors import VerificationError
 from reveil.guarantees import assembly
 from reveil.releases.files import batch_path
-from reveil.releases.manifest import digest_of, manifest_path
+from reveil.releases.manifest_files import digest_of, manifest_path
 from reveil.series import assembly_line, publishing
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file, verify_file

@@ -8,13 +8,13 @@ import pytest
 
 from reveil.core import registry
 from reveil.core.errors import VerificationError
-from tests.sabotage import forgeries, groupers, guarantees, models
+from tests.sabotage import columns, forgeries, groupers, guarantees, limits, models
 from tests.sabotage.evidence import FILE
 from tests.sabotage.registry import KEY, SABOTAGES
 
 AT_LEAST = 80
 PARTS = ("models", "groupers", "recoders", "guarantees")
-assert all((forgeries, groupers, guarantees, models))
+assert all((columns, forgeries, groupers, guarantees, limits, models))
 
 
 @pytest.mark.parametrize(

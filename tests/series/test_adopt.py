@@ -5,6 +5,7 @@ import pytest
 
 import reveil as rv
 from reveil.core.errors import DataError, RefusedError
+from tests.rarely import mostly_slow
 from tests.series.cases import command, config, private, series, signatures, snapshot
 
 SCHEMA = rv.Schema(person="pid", quasi=("age", "income"), sensitive="disease")
@@ -66,7 +67,7 @@ def fakes(release, placements):
     return sorted(rows["disease"])
 
 
-@pytest.mark.parametrize("notation", ["intervals", "spreadsheet", "anatomy", "parquet", "frame"])
+@pytest.mark.parametrize("notation", mostly_slow(["intervals", "spreadsheet", "anatomy", "parquet", "frame"], 3))
 def test_the_tables_of_the_source(tmp_path, notation):
     own = series(tmp_path, schema=SCHEMA)
     release = tmp_path / "before.csv"

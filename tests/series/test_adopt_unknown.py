@@ -87,12 +87,15 @@ def mixed(four: str):
     return first, second, published((1, 1, "".join(sorted(second["s"]))))
 
 
-@pytest.mark.parametrize("diversity", ["distinct", "frequency"])
-def test_a_group_of_a_part_of_a_cell_and_of_newcomers_closes_all_of_them(tmp_path, diversity):
-    """Of e, b, c, b and then b, b, c, c, e, publishing p0, p1, p3 with e, b, b would tell that p2 has c."""
+@pytest.mark.parametrize(("diversity", "k"), [("distinct", 2), ("frequency", 3)])
+def test_a_group_of_a_part_of_a_cell_and_of_newcomers_closes_all_of_them(tmp_path, diversity, k):
+    """Of e, b, c, b and then b, b, c, c, e, publishing p0, p1, p3 with e, b, b would tell that p2 has c.
+
+    The four are one cell: with k = 2 and no value in more than half of a group they would be two.
+    """
     first, second, release = mixed("ebcb")
-    own = opened(tmp_path, rv.Refinement(k=2, l=2, diversity=diversity, slack=1, dirty="never"))
-    own.publish(first)
+    own = opened(tmp_path, rv.Refinement(k=k, l=2, diversity=diversity, slack=1, dirty="never"))
+    assert own.publish(first).manifest["groups"] == 1
     assert own.adopt(second, release).held_back == 6
     for frame in (first, second, first.filter(pl.col("pid") != "p2"), second.filter(pl.col("pid") > "p3")):
         with pytest.raises(rv.InfeasibleError, match="nobody can be published"):

@@ -86,6 +86,13 @@ def test_every_change_of_state_moves_the_anchor(tmp_path):
     assert (tmp_path / "ward.anchor").stat().st_mode & 0o777 == 0o600
 
 
+def test_the_anchor_is_beside_the_config_wherever_the_vault_is(tmp_path):
+    path = config(tmp_path)
+    path.write_text(path.read_text().replace("ward.vault", "kept/ward.vault"))
+    assert rv.Series.load(path).vault == tmp_path / "kept" / "ward.vault"
+    assert rv.Series.load(path).anchor == tmp_path / "ward.anchor"
+
+
 def test_the_anchor_tells_nothing(folder):
     text = (folder / "ward.anchor").read_text()
     assert set(anchor(folder)) == {"format", "series", "entry", "digest", "releases", "erasures", "check"}

@@ -5,6 +5,7 @@ import pytest
 
 import reveil as rv
 from reveil.core.errors import DataError
+from tests.rarely import mostly_slow
 from tests.series.cases import command, config, contents, private, series, signatures, snapshot, tables, written
 from tests.vault.cases import in_bytes
 
@@ -104,7 +105,7 @@ def test_a_value_that_was_never_published_goes(tmp_path):
     assert in_bytes(own.vault, since) == []
 
 
-@pytest.mark.parametrize("tombstone", [False, True])
+@pytest.mark.parametrize("tombstone", mostly_slow([False, True]))
 @pytest.mark.parametrize("name", ["static", "m-invariance", "tau-safety", "refinement", "global"])
 def test_an_erasure_changes_no_spelling_that_was_published(tmp_path, name, tombstone):
     """``Gout`` that becomes ``gout`` would say that its holder was erased."""

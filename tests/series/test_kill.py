@@ -10,6 +10,7 @@ import pytest
 
 import reveil as rv
 from reveil.core.errors import FileError, PendingError, RefusedError
+from tests.rarely import mostly_slow
 from tests.series.cases import chain_is_sound, config, contents, copied, digest, private, snapshot, tables, written
 
 PRELUDE = """
@@ -93,7 +94,7 @@ def finished(own, calm, how):
     assert placed.equals(rv.Series.load(calm[1] / "reveil.toml").placements(2, snapshot(0, 60)))
 
 
-@pytest.mark.parametrize("moment", AS_BEFORE)
+@pytest.mark.parametrize("moment", mostly_slow(AS_BEFORE))
 def test_killed_before_it_was_told_the_series_is_as_it_was(folder, calm, moment):
     before = tables(folder / "ward.vault")
     own = killed(folder, AS_BEFORE[moment])
@@ -103,7 +104,7 @@ def test_killed_before_it_was_told_the_series_is_as_it_was(folder, calm, moment)
     finished(own, calm, "published")
 
 
-@pytest.mark.parametrize("moment", PENDING)
+@pytest.mark.parametrize("moment", mostly_slow(PENDING))
 def test_killed_after_it_was_told_a_release_is_pending(folder, calm, moment):
     own = killed(folder, PENDING[moment])
     assert [row["state"] for row in own.history()] == ["confirmed", "pending"]

@@ -362,7 +362,7 @@ def test_leading_zeros_that_got_lost_are_noticed(tmp_path):
     assert own.history()[-1]["inserted"] == 1
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(snapshots=histories(max_persons=5, max_releases=3, min_releases=2))
 def test_any_life_is_counted_as_it_was(tmp_path, snapshots):
     """Compared with a dictionary of each person's last row."""

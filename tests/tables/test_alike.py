@@ -261,7 +261,7 @@ def _made_before(vault) -> None:
     """Make a vault look like one from before texts were folded."""
     with Vault.open(vault) as opened:
         before = {k: v for k, v in opened.setting("config").items() if not k.endswith(".compare")}
-        opened.settle("config", before)
+        opened.keep_setting("config", before)
 
 
 def test_an_existing_series_keeps_its_spellings_and_says_so(tmp_path):

@@ -11,7 +11,8 @@ import pytest
 
 from reveil.core.errors import DataError, FileError
 from reveil.tables import column_hints as hints
-from reveil.tables.profiling import UNKNOWN, ColumnProfile, Profile, profile
+from reveil.tables.column_roles import UNKNOWN
+from reveil.tables.profiling import ColumnProfile, Profile, profile
 from reveil.tables.schema import Role, Type
 from reveil.testing import hospital
 
@@ -57,7 +58,6 @@ def test_a_hospital(tmp_path: Path, suffix: str) -> None:
     }
     assert [c.name for c in found.columns if c.decide] == ["income"]
     assert column(found, "admitted").type is Type.DATE
-    assert (found.guarantee.k, found.guarantee.l) == (10, 3)
 
 
 FEW = [f"v{i % 7}" for i in range(ROWS)]
@@ -219,8 +219,87 @@ def test_marks_for_missing_and_foreign_forms_are_noticed(tmp_path: Path) -> None
         tmp_path, {"age": ["?", "NA", *map(str, range(ROWS - 2))], "born": days, "town": ["?", "a"] * 100}
     )
     assert column(found, "age").marks == ("?", "NA")
-    assert "2024-12-31" in " ".join(column(found, "born").notes)
-    assert column(found, "town").marks == ()  # it is text with or without them
+    assert column(found, "born").type is Type.DATE
+    assert found.input.notation.dates == "%d.%m.%Y"
+    assert (column(found, "age").marked, column(found, "town").marked) == (2, 100)
+    assert column(found, "town").marks == ("?",)
+    assert "null_values" in " ".join(column(found, "town").notes)
+
+
+@pytest.mark.parametrize(
+    ("values", "marks"),
+    [
+        (["north", "south", "Unknown", "n/a"], ("Unknown", "n/a")),
+        (["north", "None", "south"], ()),  # a value, for all that anybody can see
+        (["1", "None", "2"], ("None",)),
+        (["1.5", ".", "2.5", " NA "], (" NA ", ".")),
+        (["1", "-9", "2"], ("-9",)),
+        (["1", "-9", "-99", "2"], ("-99", "-9")),
+        (["1", "-9", "-3", "2"], ()),  # other negative numbers are there
+        (["-9", "-9", "-9"], ()),
+        (["?", "?", "?"], ()),
+        (["1", "2", "3"], ()),
+    ],
+)
+def test_marks_for_missing_are_found_per_column(tmp_path: Path, values: list[str], marks: tuple[str, ...]) -> None:
+    found = profile_of(tmp_path, {"flavour": values * 50, "age": [*range(50 * len(values))]})
+    assert column(found, "flavour").marks == marks
+    assert column(found, "flavour").marked == 50 * len(marks)
+    assert column(found, "age").marks == ()
+
+
+@pytest.mark.parametrize("name", ["benefits", "vet_benefits", "capital-gain", "dividends", "wage_per_hour"])
+def test_benefits_and_incomes_are_candidates_for_sensitive(tmp_path: Path, name: str) -> None:
+    beside = column(profile_of(tmp_path, {name: FEW, "disease": FEW, "age": FEW}), name)
+    assert (beside.role, beside.decide) == (Role.QUASI, True)
+    assert "candidate for sensitive" in beside.reasons[0]
+    alone = column(profile_of(tmp_path, {name: FEW, "age": FEW}), name)
+    assert (alone.role, alone.decide) == (Role.SENSITIVE, True)
+
+
+def test_income_comes_before_benefits(tmp_path: Path) -> None:
+    found = profile_of(tmp_path, {"income": FEW, "capital-gain": FEW, "age": FEW})
+    assert found.names(Role.SENSITIVE) == ("income",)
+
+
+@pytest.mark.parametrize("name", ["household_id", "HHID", "familyNr", "Haushaltsnummer", "dwelling key"])
+def test_the_key_of_a_household_is_no_number_to_make_ranges_of(tmp_path: Path, name: str) -> None:
+    found = column(profile_of(tmp_path, {name: [i // 3 % 40 for i in range(ROWS)], "age": FEW}), name)
+    assert (found.role, found.decide) == (Role.IDENTIFIER, True)
+    assert "household" in found.reasons[0]
+
+
+@pytest.mark.parametrize("name", ["household_size", "family status", "children"])
+def test_what_only_speaks_of_a_household_is_no_key(tmp_path: Path, name: str) -> None:
+    assert column(profile_of(tmp_path, {name: [i % 7 for i in range(ROWS)], "age": FEW}), name).role is Role.QUASI
+
+
+@pytest.mark.parametrize("name", ["fnlwgt", "instance_weight"])
+def test_weights_of_a_survey_are_dropped(tmp_path: Path, name: str) -> None:
+    found = profile_of(tmp_path, {name: [i % 90 + 0.5 for i in range(ROWS)], "weight": FEW, "age": FEW})
+    assert column(found, name).role is Role.IDENTIFIER
+    assert column(found, "weight").role is Role.QUASI  # somebody's own
+
+
+def test_columns_of_drugs_go_together(tmp_path: Path) -> None:
+    doses = ["no", "up", "down", "steady"] * (ROWS // 4)
+    found = profile_of(
+        tmp_path,
+        {"insulin": doses, "glipizide": doses[1:] + doses[:1], "flavour": ["no", "sweet"] * (ROWS // 2), "age": FEW},
+    )
+    assert found.names(Role.SENSITIVE) == ("insulin", "glipizide")
+    assert "go together" in column(found, "glipizide").reasons[0]
+    assert column(found, "glipizide").decide
+    assert column(found, "flavour").role is Role.QUASI  # it has a value of its own
+
+
+def test_a_sensitive_column_in_which_all_agree_is_left_out_beside_others(tmp_path: Path) -> None:
+    rare = ["no"] * (ROWS - 1) + ["yes"]
+    found = profile_of(tmp_path, {"disease": FEW, "hiv": rare, "age": FEW})
+    assert (column(found, "hiv").role, column(found, "hiv").decide) == (Role.IDENTIFIER, True)
+    assert "left out" in " ".join(column(found, "hiv").reasons)
+    alone = profile_of(tmp_path, {"hiv": rare, "age": FEW})
+    assert alone.names(Role.SENSITIVE) == ("hiv",)
 
 
 def test_income_is_sensitive_where_nothing_else_is(tmp_path: Path) -> None:
@@ -229,34 +308,6 @@ def test_income_is_sensitive_where_nothing_else_is(tmp_path: Path) -> None:
     beside = column(profile_of(tmp_path, {"age": FEW, "income": incomes, "disease": FEW}), "income")
     assert (alone.role, alone.decide) == (Role.SENSITIVE, True)
     assert (beside.role, beside.decide) == (Role.QUASI, True)
-
-
-def with_sensitive(folder: Path, rows: int, values: list[str]) -> Profile:
-    return profile_of(folder, {"age": [i % 50 for i in range(rows)], "disease": (values * rows)[:rows]})
-
-
-@pytest.mark.parametrize(
-    ("rows", "values", "k", "l"),
-    [
-        (1000, ["a", "b", "c", "d"], 10, 3),
-        (999, ["a", "b", "c", "d"], 5, 3),
-        (1000, ["a", "b"], 10, 2),
-        (1000, ["a"] * 17 + ["b", "c", "d"], 10, 2),  # 85 per cent agree
-        (1000, ["a"] * 97 + ["b", "c", "d"], 10, None),
-        (1000, ["a"], 10, None),
-        (10, ["a", "b", "c"], 3, 2),
-        (2, ["a", "b"], 2, 2),
-    ],
-)
-def test_the_guarantee_can_be_kept(tmp_path: Path, rows: int, values: list[str], k: int, l: int | None) -> None:
-    proposal = with_sensitive(tmp_path, rows, values).guarantee
-    assert (proposal.k, proposal.l) == (k, l)
-
-
-def test_without_a_sensitive_column_only_k_is_asked_and_that_is_said(tmp_path: Path) -> None:
-    proposal = profile_of(tmp_path, {"age": FEW}).guarantee
-    assert proposal.l is None
-    assert "No column is sensitive" in " ".join(proposal.reasons)
 
 
 def test_chosen_roles_are_decided_and_say_what_was_proposed(tmp_path: Path) -> None:
@@ -282,7 +333,7 @@ def test_a_column_may_have_any_name(tmp_path: Path) -> None:
 
 def test_nothing_that_is_said_quotes_a_value(tmp_path: Path) -> None:
     found = profile_of(tmp_path, hospital.month(500).to_dict(as_series=False))
-    said = repr(found) + repr(found.guarantee) + " ".join(c.facts for c in found.columns)
+    said = repr(found) + " ".join(c.facts for c in found.columns)
     frame = hospital.month(500)
     for name in ("diagnosis", "town", "name"):
         assert not [value for value in frame[name].drop_nulls().unique() if str(value) in said]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from reveil.series.book import VaultBook
-from reveil.series.signatures import SIGNATURES, TOLD, entries_of
+from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, entries_of
 from reveil.vault import Change, Records, ReleaseRow, Vault
 
 DISEASE = "disease"
@@ -131,7 +131,9 @@ def told_of(vault, persons):
     """The place of each person, and the number of each signature that they were told, in order."""
     high, low = vault.key.pseudonyms(pl.Series(persons, dtype=pl.String))
     place = {int(person): n for n, person in enumerate(vault.recall(high, low).person) if person >= 0}
-    return sorted((place[person], number) for person, number in vault.ledger(TOLD).iter_rows() if person in place)
+    return sorted(
+        (place[person], number) for person, number in vault.ledger(TOLD_SIGNATURES).iter_rows() if person in place
+    )
 
 
 def in_bytes(folder, *wanted):

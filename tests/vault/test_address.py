@@ -7,7 +7,7 @@ import pytest
 import reveil as rv
 from reveil.core.errors import BusyError, ConfigError
 from reveil.series.config import load_config
-from reveil.series.publisher_lock import alone
+from reveil.series.publisher_lock import only_publisher
 from reveil.vault.address import Address, folders_of, is_begun, place_of
 
 CONFIG = '[series]\nvault = "{}"\n[columns]\nage = "quasi"\n[guarantee]\nkind = "static"\nk = 2\n'
@@ -22,13 +22,11 @@ def test_a_path_is_a_folder(tmp_path):
     assert is_begun(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "vault", ["s3://bucket", "S3://bucket", "folder://v", "./v://x", "postgresql://me:word@host/db"]
-)
+@pytest.mark.parametrize("vault", ["s3://bucket", "S3://bucket", "folder://v", "./v://x", "mysql://me:word@host/db"])
 def test_an_address_of_no_store_is_refused(tmp_path, vault):
     (tmp_path / "reveil.toml").write_text(CONFIG.format(vault))
     for way in (lambda: place_of(vault), lambda: load_config(tmp_path / "reveil.toml")):
-        with pytest.raises(ConfigError, match="in folders only") as caught:
+        with pytest.raises(ConfigError, match="in folders and on PostgreSQL") as caught:
             way()
         assert "word" not in str(caught.value)
 
@@ -43,7 +41,11 @@ def test_an_address_shows_no_secrets():
 
 def test_one_publisher_at_a_time_wherever_the_vault_is():
     address = Address("server://me:word@host/v")
-    with alone(address), pytest.raises(BusyError, match="another publisher") as caught, alone(address):
+    with (
+        only_publisher(address),
+        pytest.raises(BusyError, match="another publisher") as caught,
+        only_publisher(address),
+    ):
         pass
     assert caught.value.file == "server://host/v"
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from reveil.core.errors import ReveilError
-from reveil.series.signatures import SIGNATURES, TOLD
+from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES
 from reveil.vault import Vault
 from tests.vault.cases import publish
 
@@ -35,7 +35,7 @@ def known(folder):
         high, low = vault.key.pseudonyms(pl.Series(list(LATER), dtype=pl.String))
         found["placements"] = [vault.placements(n, high, low).rows() for n in (1, 2)]
         recall = vault.recall(high, low)
-        found["told"] = sorted(vault.ledger(TOLD).rows())
+        found["told"] = sorted(vault.ledger(TOLD_SIGNATURES).rows())
         found["signatures"] = sorted(vault.ledger(SIGNATURES).rows())
         found["last"] = {name: codes.tolist() for name, codes in recall.last.items()}
         found["values"] = {name: vault.values(name).rows() for name in vault.attributes()}

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from reveil.core.errors import VaultError
-from reveil.series.signatures import SIGNATURES, TOLD
+from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES
 from reveil.vault import Vault
 from reveil.vault.migrations import FIRST, MIGRATIONS, Migration, current, migrate
 from reveil.vault.stores import seals
@@ -112,7 +112,7 @@ def test_signatures_of_the_format_before_become_ledgers(format_5):
             assert signatures_of(vault, list(ROWS)) == known
             assert len(known["p1"]) == 2
             assert vault.ledger(SIGNATURES)["signature"].n_unique() == 3
-            assert vault.ledger(TOLD).height == 13
+            assert vault.ledger(TOLD_SIGNATURES).height == 13
             assert vault.setting("unsealed") is vault.setting("next_signature") is None
             assert versions(vault.store.connection) == [1, 2, 3, 4, 5, 6]
             vault.store.check()

@@ -127,7 +127,7 @@ def test_placements_are_compared_when_they_are_read(folder, statement):
 
 def test_every_change_is_sealed(folder, tmp_path):
     def settled(vault):
-        vault.settle("note", "x")
+        vault.keep_setting("note", "x")
 
     def adopted(vault):
         publish(vault, ROWS, state="adopted")
@@ -187,7 +187,7 @@ def test_seals_of_another_version_are_not_compared_and_renewed(folder, monkeypat
             assert not sound(vault)
             assert vault.archived(1).height == len(ROWS)
             before = kept(vault)
-            vault.settle("note", "x")
+            vault.keep_setting("note", "x")
             assert sound(vault), "placements of all releases, too"
             assert all(digest != before[place] for place, digest in kept(vault).items())
         by_hand(folder, "UPDATE persons SET a0 = 0", sealed=False)
@@ -268,12 +268,12 @@ def test_of_two_that_change_the_same_table_one_is_refused(folder):
             connection.execute("INSERT INTO settings VALUES ('a', '1')")
             with opened(folder) as three:
                 assert sound(three), "what is not committed is not seen"
-            two.settle("b", 2)
+            two.keep_setting("b", 2)
 
     with opened(folder) as one, opened(folder) as two:
         with pytest.raises(BusyError, match="another publisher was first"):
             both(one, two)
         assert (one.setting("a"), one.setting("b")) == (None, 2)
         assert sound(one)
-        one.settle("a", 1)
+        one.keep_setting("a", 1)
         assert sound(two)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.errors import BusyError, PendingError, RefusedError, VaultError
-from reveil.series.signatures import SIGNATURES, TOLD
+from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES
 from reveil.vault import Vault
 from reveil.vault.protocol import Entries
 from tests.vault.cases import (
@@ -66,7 +66,7 @@ def test_a_new_vault_is_empty(vault):
     assert vault.lookup("age", pl.Series(["1", None])).tolist() == [-1, -1]
     assert vault.values("age").schema == {"code": pl.Int32, "value": pl.String}
     assert vault.next_code("age") == 0
-    assert vault.ledger(TOLD).schema == {"person": pl.Int32, "signature": pl.Int32}
+    assert vault.ledger(TOLD_SIGNATURES).schema == {"person": pl.Int32, "signature": pl.Int32}
     assert vault.ledger(SIGNATURES).schema == {"signature": pl.Int32, "code": pl.Int32}
     assert not vault.has_archive(1)
     assert len(vault.placements(1, np.array([1]), np.array([3]))) == 0
@@ -248,14 +248,14 @@ def test_a_change_that_cannot_be_leaves_nothing_behind(vault, wrong):
 
 
 def test_settings_of_the_caller_and_of_the_vault(vault):
-    vault.settle("config", {"b": [1, None, "é"], "a": 0.5})
-    vault.settle("config", {"a": 1})
-    vault.settle("seed", 7)
+    vault.keep_setting("config", {"b": [1, None, "é"], "a": 0.5})
+    vault.keep_setting("config", {"a": 1})
+    vault.keep_setting("seed", 7)
     assert vault.setting("config") == {"a": 1}
     assert vault.setting("seed") == 7
     for name in ("head", "series_id", "key_check", "next_person"):
         with pytest.raises(ValueError, match="own"):
-            vault.settle(name, 1)
+            vault.keep_setting(name, 1)
 
 
 def modes(folder):
@@ -272,7 +272,7 @@ def test_nobody_else_can_read_it(tmp_path):
             assert modes(vault.folder) == {True}
             publish(vault, FIRST, GROUPS)
             assert not (vault.folder / "vault.duckdb.wal").exists(), "a change of state is folded in at once"
-            vault.settle("note", "while it is being written")
+            vault.keep_setting("note", "while it is being written")
             assert (vault.folder / "vault.duckdb.wal").exists()
             assert modes(vault.folder) == {True}
             (vault.folder / "releases" / "1.csv").write_text("x")

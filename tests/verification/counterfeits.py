@@ -9,20 +9,21 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from reveil.grouping.recoders.boxes import FORMS, BoxRecoder
+from reveil.grouping.recoders.boxes import BoxRecoder
 from reveil.models.encoding import encode
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.statistics import Partition
+from reveil.releases.cell_types import dtype_name
 from reveil.releases.manifest import Counterfeits, PublishedColumn, make_manifest
 from reveil.releases.promise import Promise
-from reveil.releases.release import Release, dtype_name
-from reveil.releases.table import COUNT, GROUP
+from reveil.releases.release import Release
+from reveil.releases.table import COUNT, GROUP, Cells
 from reveil.tables.snapshot import Snapshot, read_snapshot
 from reveil.testing.strategies import GRADES, REGIONS, Table, tables
 from tests.manifests import altered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import reveil as rv
 
@@ -93,7 +94,7 @@ def publish(
         series=None,
         release=1,
         promise=Promise("tau-safety", "", settings={"m": m}),
-        columns=_columns(snapshot, codes, names, apart=apart),
+        columns=_columns(snapshot, recoded.cells, names, apart=apart),
         rows=len(placement),
         groups=len(groups),
         achieved={"m": min(len(group) + len(more) for group, more in zip(groups, fakes, strict=True))},
@@ -114,12 +115,13 @@ def publish(
     return Published(frame, schema, release, placement)
 
 
-def _columns(snapshot: Snapshot, codes: Any, names: Sequence[str], *, apart: bool) -> list[PublishedColumn]:
-    kinds = {a.name: a.kind for a in codes.quasi}
+def _columns(
+    snapshot: Snapshot, cells: Mapping[str, Cells], names: Sequence[str], *, apart: bool
+) -> list[PublishedColumn]:
     (sensitive,) = snapshot.schema.sensitive
 
     def described(name: str) -> PublishedColumn:
-        form = FORMS[kinds[name]].value if name in kinds else "value"
+        form = cells[name].form.value if name in cells else "value"
         role = snapshot.schema[name].role.value
         return PublishedColumn(name, role, form, dtype_name(snapshot.frame.schema[name]))
 

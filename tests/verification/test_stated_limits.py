@@ -9,11 +9,10 @@ import pytest
 
 import reveil as rv
 from reveil.core.errors import VerificationError
-from reveil.core.json_values import FrozenObject
 from reveil.guarantees.comparing import check_promise
-from reveil.releases.promise import StatedModel
 from reveil.tables.snapshot import read_snapshot
 from reveil.verification import Promised, verify
+from tests.sabotage.limits import LIES, weaker
 
 PEOPLE = rv.Schema(identifiers="pid", quasi="age", sensitive="ill")
 FOLLOWED = rv.Schema(person="pid", quasi="age", sensitive="ill")
@@ -27,32 +26,6 @@ SERIES = [
     rv.PossibleWorlds(3),
     rv.PossibleWorlds(3, placement="greedy"),
 ]
-
-
-def weaker(promise, at=0, **changes):
-    limits = list(promise.limits)
-    limits[at] = replace(limits[at], **changes)
-    return replace(promise, limits=tuple(limits))
-
-
-LIES = {
-    "no limits": lambda p: replace(p, limits=()),
-    "a limit less": lambda p: replace(p, limits=p.limits[1:]),
-    "a limit more": lambda p: replace(p, limits=(*p.limits, replace(p.limits[0], attack="plain"))),
-    "a larger chance": lambda p: weaker(p, at_most=0.9),
-    "no number": lambda p: weaker(p, at_most=None),
-    "of another attack": lambda p: weaker(p, attack="serial"),
-    "of the series": lambda p: weaker(p, over="series"),
-    "of values": lambda p: weaker(p, about="value"),
-    "but for some values": lambda p: weaker(p, at=1, harmless=("flu",)),
-    "without a model": lambda p: weaker(p, model=None),
-    "a smaller k": lambda p: weaker(p, model=StatedModel("KAnonymity", FrozenObject({"k": 2}))),
-    "another model": lambda p: weaker(p, model=StatedModel("AnyGroup", FrozenObject({}))),
-    "a bound": lambda p: replace(p, bound=0.5),
-    "against nobody": lambda p: replace(p, against="nothing"),
-    "about another thing": lambda p: replace(p, about="value"),
-    "a rule of signatures": lambda p: replace(p, signatures="kept"),
-}
 
 
 @pytest.fixture(scope="module")

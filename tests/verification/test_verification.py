@@ -9,9 +9,9 @@ import pytest
 
 import reveil as rv
 from reveil import verification
+from reveil.releases.cell_types import dtype_name, dtype_named
 from reveil.releases.files import batch_path
-from reveil.releases.manifest import digest_of, manifest_path
-from reveil.releases.release import dtype_name, dtype_named
+from reveil.releases.manifest_files import digest_of, manifest_path
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital
 from reveil.verification import verify

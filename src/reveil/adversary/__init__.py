@@ -13,15 +13,25 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings
-from reveil.adversary.evidence import Evidence, View, gather
+from reveil.adversary.attacks.program import KnownProgram
+from reveil.adversary.by_column import prepared
+from reveil.adversary.evidence import Evidence
+from reveil.adversary.field_risk import field_risks
 from reveil.adversary.fitting import check_certain, is_foreign
-from reveil.adversary.result import Audit, judge, made, merged
+from reveil.adversary.gathering import gather
+from reveil.adversary.judging import judge, made
+from reveil.adversary.pairs import TRUTH, with_pairs
+from reveil.adversary.result import Audit, merged
+from reveil.adversary.sampling import some_of
+from reveil.adversary.view import View
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from reveil.adversary.attacks.program import Simulation
+    from reveil.adversary.field_risk import ReleaseRisk
     from reveil.adversary.promises import Promising
     from reveil.tables.schema import Schema
 
@@ -41,6 +51,16 @@ def audit(
     *,
     guarantee: Promising | None = None,
     values_known: int = 1,
+    prior: object | None = None,
+    control: object | None = None,
+    pairs: object | None = None,
+    program: Simulation | None = None,
+    minutes: float = 1.0,
+    learn_labels: bool = False,
+    sample: int | None = None,
+    population_size: int | None = None,
+    states: int | None = None,
+    table_risks: bool = True,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack a series of releases and say what can be found out about whom.
@@ -55,21 +75,57 @@ def audit(
     ``placements``: one table for each release with the columns row and id. ``threshold``: the belief that is too
     much, besides what the series itself promises. ``attacks``: names, by default all. ``guarantee``: what releases are
     judged by that promise nothing themselves (those of other tools): a guarantee, or a model for each release alone.
+    ``prior``: also attack as somebody who knows beforehand what people like their target have: ``uniform``,
+    ``releases`` (learnt from them), a table with quasi and sensitive columns, or one of probabilities. How many such
+    guesses are right is measured beside the prior alone and a ``control`` group of people who are not in the data (by
+    default those of other snapshots); no verdict rests on it.
+    ``pairs``: also attack as somebody who knows which values of two sensitive columns occur together: ``truth`` (in
+    the snapshots; also where the attack ``pairs`` is asked for by name), or a public table that has both columns.
+    ``program``: the publisher (:class:`reveil.adversary.attacks.program.Simulation`), to be tried for so many
+    ``minutes`` on tables that agree with the releases.
+    ``learn_labels``: the snapshots say what the labels of other tools' files stand for, where no hierarchy does.
+    ``sample``: count everybody, and attack so many persons, drawn by ``seed``. ``population_size``: of how many people
+    the tables are a random sample, where no population lists them: journalist and marketer risk are estimated then.
+    ``states``: the most steps in which larger pieces are counted exactly, attack by attack. ``table_risks``: also count
+    who looks like whom in each table by itself, as other tools do.
     ``stage`` is told what is being done.
     """
     if threshold is not None and not 0 < threshold <= 1:
         raise ConfigError("the threshold must be above 0 and at most 1", hint="0.5: nobody may be guessed by more.")
+    if sample is not None and sample < 1:
+        raise ConfigError("a sample has at least one person", hint="--sample 1000, for example.")
+    if not minutes > 0:
+        raise ConfigError("the minutes must be more than 0", hint="--minutes 5, for example.")
     chosen = _chosen(attacks)
     stage("reading releases")
     read: list[Any] = _listed(releases)
-    known_to = (population, _listed(truth) or None, known, _listed(placements) or None)
+    schema, truths, independent = prepared(read, schema, _listed(truth) or None)
+    known_to = (population, truths, known, _listed(placements) or None)
     columns = schema.sensitive or ("",)
-    results = []
-    for column in columns:
-        evidence = gather(
-            read, schema, *known_to, column=column or None, guarantee=guarantee, values_known=values_known
+    if pairs is None and ((attacks is not None and "pairs" in chosen) or independent) and known_to[1]:
+        pairs = TRUTH
+
+    def gathered(column: str) -> Evidence:
+        return gather(
+            read,
+            schema,
+            *known_to,
+            column=column or None,
+            guarantee=guarantee,
+            values_known=values_known,
+            prior=prior,
+            control=control,
+            labels_learnt=learn_labels,
         )
-        read = [view.release for view in evidence.views]
+
+    results: list[Audit] = []
+    risks: list[ReleaseRisk] = []
+    for column, given in _each(columns, gathered, pairs, known_to[1] or (), schema):
+        evidence = given if program is None else replace(given, program=KnownProgram(program, 60 * minutes))
+        read = [view.release.whole or view.release for view in evidence.views]
+        if table_risks and not results:
+            risks = field_risks(evidence.views, population_size, stage=stage)
+        evidence = replace(some_of(evidence, sample, seed), states=states)
         several = "" if len(columns) == 1 else f" on {column}"
         findings = made(evidence, chosen, seed, stage=lambda name, more=several: stage(name + more))  # type: ignore[misc]
         stage(f"the last release alone{several}")
@@ -82,7 +138,22 @@ def audit(
         wrong = found.certain.filter(pl.col("right").eq_missing(False) & (pl.col("attack") != "plain"))
         check_certain(wrong.height)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - chosen.keys()), "it was not asked for")
-    return replace(found, not_run={**found.not_run, **rest})
+    return replace(found, not_run={**found.not_run, **rest}, table_risks=risks)
+
+
+def _each(
+    columns: Sequence[str],
+    gathered: Callable[[str], Evidence],
+    pairs: object | None,
+    truth: Sequence[object],
+    schema: Schema,
+) -> Iterator[tuple[str, Evidence]]:
+    """Yield the evidence of each column; of all of them at once only where they are looked at together."""
+    if pairs is None:
+        for column in columns:
+            yield column, gathered(column)
+    else:
+        yield from zip(columns, with_pairs([gathered(name) for name in columns], pairs, truth, schema), strict=True)
 
 
 def _chosen(attacks: Sequence[str] | str | None) -> dict[str, Attack]:

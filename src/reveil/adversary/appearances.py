@@ -18,7 +18,8 @@ from reveil.releases.limits import signatures
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
-    from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.view import View
 
 BitArray = npt.NDArray[np.uint64]
 Rule = Literal["apart", "kept", "none"]

@@ -27,7 +27,7 @@ from reveil.tables.snapshot.frames import from_native
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reveil.core.arrays import BoolArray
+    from reveil.core.arrays import BoolArray, CodeArray
 
 ROW, ID = "row", "id"
 
@@ -39,7 +39,7 @@ class PopulationSchema(Schema):
     def like(cls, schema: Schema) -> PopulationSchema:
         """Keep the columns that are looked at."""
         looked_at = [column for column in schema.columns if column.role in (Role.PERSON, Role.QUASI)]
-        return cast("PopulationSchema", cls.of(looked_at, schema.null_values))
+        return cast("PopulationSchema", cls.of(looked_at, schema.null_values, schema.input.for_lists()))
 
     def __getitem__(self, name: str) -> Column:
         """Return the column; one that is not looked at is an identifier, which is never read."""
@@ -77,6 +77,14 @@ class KnownPeople:
 
 
 @dataclass(frozen=True)
+class PeopleTables:
+    """Who was in the snapshot of a release, and who could have been in it by a population table; None: not given."""
+
+    snapshot: KnownPeople | None
+    population: KnownPeople | None
+
+
+@dataclass(frozen=True)
 class Background:
     """The background tables of an audit, one for each release."""
 
@@ -87,6 +95,14 @@ class Background:
     types: dict[str, pl.DataType]
     one_population: bool  # one population for all releases
     plain: tuple[str, ...] = ()
+    households: tuple[pl.Series | None, ...] = field(default=(), repr=False)  # of those in ``truth_ids``
+    snapshots: tuple[KnownPeople, ...] = field(default=(), repr=False)
+    from_population: bool = False  # the tables are a population, not the snapshots
+
+    def listed(self, number: int) -> PeopleTables:
+        """Return who is listed for a release, by either table."""
+        snapshot = self.snapshots[number] if self.snapshots else None
+        return PeopleTables(snapshot, self.tables[number] if self.from_population else None)
 
     @property
     def truth(self) -> bool:
@@ -123,7 +139,20 @@ class Background:
         values, known_ids = self.values[number], self.truth_ids[number]
         if values is None or known_ids is None:
             return None
-        texts = canonical_text(values[column])
+        return self._of(ids, known_ids, canonical_text(values[column]))
+
+    def households_of(self, number: int, ids: pl.Series) -> CodeArray | None:
+        """Return a number for whom each of some people belongs to, -1 for nobody; None where nothing says it."""
+        known, known_ids = self.households[number] if self.households else None, self.truth_ids[number]
+        if known is None or known_ids is None:
+            return None
+        texts, there = self._of(ids, known_ids, known)
+        named = there & texts.is_not_null().to_numpy()
+        codes = texts.rank("dense").fill_null(0).to_numpy().astype(np.int32)
+        return np.where(named, codes, np.int32(-1)).astype(np.int32)
+
+    def _of(self, ids: pl.Series, known_ids: pl.Series, texts: pl.Series) -> tuple[pl.Series, BoolArray]:
+        """Return what is known of some people, and of whom it is known."""
         if known_ids is ids or known_ids.equals(ids):
             return texts, np.ones(len(ids), np.bool_)
         there = ids.is_in(known_ids.implode()).to_numpy()
@@ -151,6 +180,11 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
             hint='Declare the column that stays the same from release to release as "person".',
         )
     values = tuple(frame.select(*schema.sensitive, *schema.plain) for frame in snapshots) or (None,) * releases
+    relation = schema.relation
+    households = tuple(
+        canonical_text(frame[relation]) if relation is not None and relation in frame.columns else None
+        for frame in snapshots
+    )
     looked_at = PopulationSchema.like(schema)
     known_people = tuple(_table(frame, looked_at) for frame in snapshots)
     types: dict[str, pl.DataType] = {}
@@ -159,7 +193,15 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
     ids = tuple(table.ids for table in known_people) or (None,) * releases
     if population is None:
         return Background(
-            known_people, values, ids, attendance=True, types=types, one_population=False, plain=schema.plain
+            known_people,
+            values,
+            ids,
+            attendance=True,
+            types=types,
+            one_population=False,
+            plain=schema.plain,
+            households=households,
+            snapshots=known_people,
         )
     several = isinstance(population, list | tuple)
     given: list[object] = list(population) if isinstance(population, list | tuple) else [population]
@@ -179,13 +221,22 @@ def read_people(releases: int, schema: Schema, population: object | None, truth:
     tables = tuple(read) if len(read) == releases else tuple(read) * releases
     attends = bool(truth) or (several and len(read) == releases) or releases == 1
     return Background(
-        tables, values, ids, attendance=attends, types=types, one_population=one_population, plain=schema.plain
+        tables,
+        values,
+        ids,
+        attendance=attends,
+        types=types,
+        one_population=one_population,
+        plain=schema.plain,
+        households=households,
+        snapshots=known_people,
+        from_population=True,
     )
 
 
 def read_placements(source: object, rows: int) -> pl.Series:
     """Read which record is in which row; return the record of each row, null where none is named."""
-    frame, place = _any_table(source)
+    frame, place = any_table(source)
     name = ID if ID in frame.columns else "person"
     for wanted in (ROW, name):
         if wanted not in frame.columns:
@@ -224,7 +275,7 @@ def _nameless(table: KnownPeople) -> bool:
     return table.ids.name == ROW
 
 
-def _any_table(source: object) -> tuple[pl.DataFrame, Place]:
+def any_table(source: object) -> tuple[pl.DataFrame, Place]:
     """Read a table whatever its columns are."""
     if not isinstance(source, str | os.PathLike):
         return from_native(source, _Anything())[0], Place("the placements")

@@ -13,7 +13,8 @@ from reveil.adversary.attacks.base import Findings, mask_of
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 
 if TYPE_CHECKING:
-    from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.view import View
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -50,6 +51,26 @@ def group_beliefs(view: View) -> GroupBeliefs:
         each[start:end] = known[shape]
     best, value = likeliest(view.values, each)
     return GroupBeliefs(each, best, value)
+
+
+def world_shares(sets: IntArray, rows: IntArray, members: IntArray, fakes: IntArray) -> FloatArray:
+    """Return the share of worlds in which a member of a set has each value, as :func:`group_beliefs` does.
+
+    ``rows`` are those of each value of a set (sets lie together, from 0); the others are numbers of its set.
+    """
+    many = int(sets.max(initial=-1)) + 1
+    whole, largest = np.bincount(sets, rows, many), np.zeros(many, np.int64)
+    np.maximum.at(largest, sets, rows)
+    each: FloatArray = rows / np.maximum(whole[sets], 1)
+    starts = np.append(np.flatnonzero(np.diff(sets, prepend=-1)), len(sets))
+    known: dict[tuple[int, ...], FloatArray] = {}
+    for own in np.unique(sets[(fakes > 0) & (largest[sets] > 1)]):
+        start, end = starts[own], starts[own + 1]
+        shape = (int(members[start]), *rows[start:end].tolist())
+        if shape not in known:
+            known[shape] = _counted(shape[0], shape[1:])
+        each[start:end] = known[shape]
+    return each
 
 
 def likeliest(codes: Ragged[np.int32], numbers: FloatArray) -> tuple[FloatArray, CodeArray]:

@@ -18,9 +18,13 @@ import numpy.typing as npt
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 
 if TYPE_CHECKING:
-    from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.view import View
 
 FloatArray = npt.NDArray[np.float64]
+
+COMPARED = 3  # releases that lie no further apart are always compared
+ROWS = 15_000_000  # persons of all pairs of releases that are compared, beside those
 
 UNSURE, ABSENT = -1, -2  # in a release with an unknown group; not in a release
 
@@ -207,11 +211,32 @@ class Pair:
         return Bounds.of(sets, view.codes, sure, view.counts - least, self.remainder)
 
 
-def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int) -> Pair:
-    """Set one release beside another."""
+def containing(evidence: Evidence, runs: Runs, number: int, with_: int) -> BoolArray:
+    """Return the groups of one release with more people than a whole group of another that lies inside them.
+
+    A few looks at each person: cheap enough for any two of many releases.
+    """
+    view, other = evidence.views[number], evidence.views[with_]
+    place = runs.where[with_][runs.of_view[number]]
+    stays = np.flatnonzero((view.sure >= 0) & (place >= 0))
+    group, into = view.sure[stays], place[stays]
+    some = np.full(other.n_groups, -1, np.int32)
+    some[into] = group  # of whichever comes last: where all agree it does not matter
+    whole = np.bincount(into, minlength=other.n_groups) == other.sizes
+    whole[into[some[into] != group]] = False
+    found = np.zeros(view.n_groups, np.bool_)
+    whole &= some >= 0
+    found[some[whole][other.sizes[whole] < view.sizes[some[whole]]]] = True
+    return found
+
+
+def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int, only: BoolArray | None = None) -> Pair:
+    """Set one release beside another, or ``only`` some of its groups."""
     view, other = evidence.views[number], evidence.views[with_]
     group, place = view.sure, runs.where[with_][runs.of_view[number]]
     inside = group >= 0
+    if only is not None:
+        inside &= only[group]
     stays = inside & (place >= 0)
     key, many = np.unique(group[stays].astype(np.int64) * max(other.n_groups, 1) + place[stays], return_counts=True)
     rest = np.flatnonzero(inside & (place == ABSENT))
@@ -234,8 +259,30 @@ def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int) -> Pair:
     )
 
 
-def pairs_of(evidence: Evidence, reach: int = 3) -> list[tuple[int, int]]:
-    """Return the releases to be set beside each other, both ways: near ones, and the first with the last."""
-    last = len(evidence.views) - 1
-    near = [(s, t) for s in range(last + 1) for t in range(last + 1) if 0 < abs(s - t) <= reach]
-    return near + [pair for pair in ((0, last), (last, 0)) if abs(pair[0] - pair[1]) > reach]
+def pairs_of(evidence: Evidence, near: int = COMPARED, rows: int = ROWS) -> list[tuple[int, int]]:
+    """Return the releases to be set beside each other, both ways.
+
+    Those ``near`` in time and the first with the last always; then those at distances that double, then any two, as
+    long as the persons of all pairs are no more than ``rows``: the cost stays linear in persons for any number of
+    releases. Up to 12 releases of 100,000 persons, and 30 of 10,000, that is every two.
+    """
+    many = len(evidence.views)
+    last = many - 1
+    doubling = {near + 1 << step for step in range(many.bit_length())}
+
+    def far(pair: tuple[int, int]) -> tuple[int, int]:
+        away = abs(pair[0] - pair[1])
+        if away <= near or away == last:
+            return 0, 0
+        return (1 if away in doubling else 2), away
+
+    pairs = sorted(((s, t) for s in range(many) for t in range(many) if s != t), key=far)
+    cost = np.cumsum([len(evidence.views[number].present) for number, _ in pairs])
+    needed = sum(1 for pair in pairs if far(pair) == (0, 0))
+    return pairs[: max(needed, int(np.searchsorted(cost, rows, side="right")))]
+
+
+def compared(evidence: Evidence, pairs: list[tuple[int, int]]) -> dict[str, int]:
+    """Return for a summary how many of all ordered pairs of releases were set beside each other."""
+    many = len(evidence.views)
+    return {"pairs": len(pairs), "pairs_in_all": many * (many - 1)}

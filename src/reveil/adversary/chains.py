@@ -70,9 +70,11 @@ def agreeing(appearances: Appearances) -> tuple[BoolArray, BoolArray]:
     return alive, broken
 
 
-def narrowed(appearances: Appearances, alive: BoolArray) -> Possible:
-    """Narrow everybody's values to a fix-point."""
+def narrowed(appearances: Appearances, alive: BoolArray, start: BitArray | None = None) -> Possible:
+    """Narrow everybody's values to a fix-point, from everything or from what is known to be left at the start."""
     masks = np.broadcast_to(appearances.everything, (appearances.n, len(appearances.everything))).copy()
+    if start is not None:
+        masks &= start
     broken, skipped = np.zeros(appearances.n, np.bool_), np.zeros(appearances.n, np.bool_)
     dirty, alive = np.ones(appearances.n, np.bool_), alive.copy()
     loose = _may_be_outside(appearances, alive)

@@ -7,9 +7,10 @@
   groups with different sets has a mixture of such shares, at most that of the smallest set. Where the publisher's rule
   keeps every person's sets equal or apart, that holds whatever else connects the groups.
 * A group by itself, of records only: the share of a value is its share of the rows.
-* A few appearances that are connected: all worlds are counted. More: worlds are drawn, and weighed by how likely each
-was to
-  be drawn; a limit that holds for all of them together with 99 % comes from the effective number of draws.
+* A few appearances that are connected: all worlds are counted, one by one or, of up to 40 persons, by states
+  (:mod:`reveil.adversary.frontier`) as long as there are not too many. More: worlds are drawn, and weighed by how
+  likely each was to be drawn; a limit that holds for all of them together with 99 % comes from the effective number of
+  draws.
 * Otherwise one of the values that are left has at least its equal share, and that is all that is said.
 
 A world is who is in which group with which value; with ``once``, who has which value, however they may be placed.
@@ -25,7 +26,9 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of_sorted
+from reveil.adversary import frontier
+from reveil.adversary.world_options import WorldOptions, known_lives
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.core.kernels import worlds
 from reveil.releases.release import classes_of
 
@@ -37,6 +40,8 @@ FloatArray = npt.NDArray[np.float64]
 
 SMALL = 12  # appearances of a component whose worlds are counted
 STEPS = 100_000  # for counting one component
+PERSONS = 40  # of a component whose worlds are counted state by state
+STATES = 2_000_000  # steps of that, over all components
 MEDIUM = 64  # appearances of a component whose worlds are drawn
 DRAWN = 4000  # worlds
 DRAWS = 100_000_000  # options of appearances of drawn worlds, over all components
@@ -73,9 +78,18 @@ class CountedBeliefs:
 
 
 def believed(
-    appearances: Appearances, possible: Possible, rng: np.random.Generator, *, once: bool = False
+    appearances: Appearances,
+    possible: Possible,
+    rng: np.random.Generator,
+    *,
+    once: bool = False,
+    asked: BoolArray | None = None,
+    states: int | None = None,
 ) -> CountedBeliefs:
-    """Find how strongly each appearance's values may be believed."""
+    """Find how strongly each appearance's values may be believed; worlds are counted for the persons ``asked`` for.
+
+    Larger pieces are counted in at most so many steps (``states``); of those that are left limits are told.
+    """
     n = appearances.n
     found = CountedBeliefs(
         np.zeros(n), np.zeros(n, np.int32), np.zeros(n, np.int8), np.full(n, np.nan), possible.broken.copy()
@@ -83,7 +97,7 @@ def believed(
     groups = _Candidates.of(appearances, possible)
     listed = groups.many > 0
     sizes, first = possible.sizes, _first_value(possible.masks)
-    label, of_group = _components(appearances, possible)
+    label, of_group = components_of(appearances, possible)
     components = int(max(label.max(initial=-1), of_group.max(initial=-1))) + 1
     bad = np.zeros(components, np.bool_)
     bad[label[possible.broken]] = True
@@ -105,12 +119,22 @@ def believed(
     members = np.bincount(label, minlength=components)
     closed = ~bad
     closed[label[possible.loose | possible.skipped | appearances.open[appearances.release] | ~listed]] = False
+    if asked is not None:
+        wanted = np.zeros(components, np.bool_)
+        wanted[label[asked[appearances.person]]] = True
+        closed &= wanted
     needed = np.zeros(components, np.bool_)
     needed[label[sound & listed & (found.how == _UNKNOWN)]] = True
     small = needed & closed & (members <= SMALL)
     _count(appearances, possible, label, small, found, once=once)
     needed[:] = False
     needed[label[~found.impossible & listed & (found.how == _UNKNOWN)]] = True
+    people = np.zeros(components, np.int64)
+    np.add.at(people, label[np.unique(appearances.person * np.int64(components) + label, return_index=True)[1]], 1)
+    if not once:
+        _count_by_states(appearances, possible, label, needed & closed & (people <= PERSONS), found, states)
+        needed[:] = False
+        needed[label[~found.impossible & listed & (found.how == _UNKNOWN)]] = True
     medium = needed & closed & (members <= MEDIUM)
     if medium.any():
         looks = _looks(appearances, possible, label, medium)
@@ -157,7 +181,7 @@ def _first_value(masks: BitArray) -> CodeArray:
     return first
 
 
-def _components(appearances: Appearances, possible: Possible) -> tuple[IntArray, IntArray]:
+def components_of(appearances: Appearances, possible: Possible) -> tuple[IntArray, IntArray]:
     """Number what anything connects: a possible membership, or knowledge of a life. Of appearances, and of groups."""
     edges = np.flatnonzero(possible.alive)
     appearance = appearances.candidates.owners()[edges]
@@ -230,54 +254,6 @@ def _tell_shares(
     found.tell(alone, _SHARES, share[alone], code[group[alone]], share[alone])
 
 
-@dataclass(frozen=True, repr=False)
-class _Options:
-    """The appearances of some components in the order of lives, and what each may take."""
-
-    appearances: Ragged[np.int64]  # of each component
-    component: IntArray
-    appearance: IntArray  # of each option
-    options: worlds.Options
-
-    @classmethod
-    def of(cls, appearances: Appearances, possible: Possible, label: IntArray, chosen: BoolArray) -> _Options:
-        members = np.flatnonzero(chosen[label])
-        members = members[np.lexsort((appearances.release[members], appearances.person[members], label[members]))]
-        starts = np.flatnonzero(np.diff(label[members], prepend=-1))
-        there = chosen[label]
-        edges = np.flatnonzero(possible.alive)
-        appearance = appearances.candidates.owners()[edges]
-        edges, appearance = edges[there[appearance]], appearance[there[appearance]]
-        group = appearances.candidates.items[edges].astype(np.int64)
-        which, row = appearances.values.places(group)
-        appearance, group, value = appearance[which], group[which], appearances.values.items[row]
-        bit = np.uint64(1) << (value % 64).astype(np.uint64)
-        good = (possible.masks[appearance, value // 64] & bit) != 0
-        appearance, group, value, row = appearance[good], group[good], value[good], row[good]
-        options = offsets_of_sorted(appearance, appearances.n)
-        distinct, place = np.unique(appearance * appearances.domain + value, return_inverse=True)
-        rank = place - np.searchsorted(distinct, appearance * appearances.domain)
-        listed = Ragged(np.append(starts, len(members)).astype(np.int64), members)
-        laid = worlds.Options(listed.offsets, members, options, group, value, row, rank)
-        return cls(listed, label[members[starts]], appearance, laid)
-
-    def best(self, appearances: Appearances, weight: FloatArray) -> tuple[IntArray, FloatArray, CodeArray]:
-        """Return the appearances, the largest weight of a value of each, and that value."""
-        keys, place = np.unique(self.appearance * appearances.domain + self.options.value, return_inverse=True)
-        summed = np.bincount(place, weight, len(keys))
-        appearance, value = keys // appearances.domain, (keys % appearances.domain).astype(np.int32)
-        order = np.lexsort((-summed, appearance))
-        first = order[np.flatnonzero(np.diff(appearance[order], prepend=-1))]
-        return appearance[first], summed[first].astype(np.float64), value[first]
-
-
-def _known(appearances: Appearances) -> tuple[worlds.Lives, worlds.Free]:
-    """Return what is known of lives, and the rows and the room that there are."""
-    kept = appearances.kept & (appearances.rule == "kept")
-    lives = worlds.Lives(appearances.before, appearances.changed, appearances.rule == "apart", kept, appearances.sets)
-    return lives, worlds.Free(appearances.counts.copy(), appearances.room.copy())
-
-
 def _count(
     appearances: Appearances,
     possible: Possible,
@@ -290,9 +266,9 @@ def _count(
     """Count all the worlds of the small components."""
     if not small.any():
         return
-    these = _Options.of(appearances, possible, label, small)
+    these = WorldOptions.of(appearances, possible, label, small)
     tally = np.zeros(len(these.appearance), np.int64)
-    number = worlds.count(these.options, *_known(appearances), once, STEPS, tally)
+    number = worlds.count(these.options, *known_lives(appearances), once, STEPS, tally)
     total = np.zeros(int(label.max()) + 1, np.int64)
     total[these.component] = number
     counted = small.copy()
@@ -305,6 +281,47 @@ def _count(
     at = np.zeros(appearances.n, np.bool_)
     at[appearance] = True
     found.tell(at, _COUNTED, share, value, share)
+
+
+def _count_by_states(
+    appearances: Appearances,
+    possible: Possible,
+    label: IntArray,
+    chosen: BoolArray,
+    found: CountedBeliefs,
+    states: int | None,
+) -> None:
+    """Count the worlds of components of not too many persons, those of few appearances first."""
+    if not chosen.any():
+        return
+    these = WorldOptions.of(appearances, possible, label, chosen)
+    lives, _ = known_lives(appearances)
+    allowed = frontier.Allowance(STATES if states is None else states)
+    members = these.appearances.items.tolist()
+    in_order = sorted(frontier.pieces(these.appearances.offsets.tolist(), members), key=len)
+    value, owner = these.options.value, these.appearance
+    for own in in_order:
+        component = frontier.Component(own, these.options, lives, appearances)
+        counted = frontier.count(component, allowed) if component.lay_out() else None
+        if allowed.steps < 0:
+            return
+        if counted is None:
+            continue
+        total, taken = counted
+        if not total:
+            found.impossible[own] = True
+            continue
+        best: dict[int, tuple[int, int]] = {}
+        by_value: dict[tuple[int, int], int] = {}
+        for option, ways in taken.items():
+            key = int(owner[option]), int(value[option])
+            by_value[key] = by_value.get(key, 0) + ways
+        for (appearance, code), ways in by_value.items():
+            best[appearance] = max(best.get(appearance, (0, 0)), (ways, -code))
+        for appearance, (ways, code) in best.items():
+            if found.how[appearance] == _UNKNOWN:
+                found.how[appearance], found.value[appearance] = _COUNTED, -code
+                found.belief[appearance] = found.lower[appearance] = ways / total
 
 
 def _looks(appearances: Appearances, possible: Possible, label: IntArray, chosen: BoolArray) -> IntArray:
@@ -328,10 +345,10 @@ def _draw(
     """Draw worlds of the components that are too large to be counted."""
     if not medium.any():
         return
-    these = _Options.of(appearances, possible, label, medium)
+    these = WorldOptions.of(appearances, possible, label, medium)
     tally = np.zeros(len(these.appearance))
     longest = int(these.appearances.lengths.max())
-    total, squares = worlds.draw(these.options, *_known(appearances), rng.random((DRAWN, longest)), tally)
+    total, squares = worlds.draw(these.options, *known_lives(appearances), rng.random((DRAWN, longest)), tally)
     weight, effective = np.zeros(int(label.max()) + 1), np.zeros(int(label.max()) + 1)
     weight[these.component] = total
     effective[these.component] = np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0)

@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.adversary.evidence import gather
-from reveil.adversary.result import Audit, judge, made, merged
+from reveil.adversary.by_column import prepared
+from reveil.adversary.counting import STATES
+from reveil.adversary.field_risk import field_risks
+from reveil.adversary.gathering import gather
+from reveil.adversary.judging import judge, made
+from reveil.adversary.result import Audit, merged
+from reveil.adversary.sampling import some_of
 from reveil.core import registry
 
 if TYPE_CHECKING:
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
 
     from reveil.adversary.attacks.base import Attack
     from reveil.adversary.evidence import Evidence
+    from reveil.adversary.field_risk import ReleaseRisk
     from reveil.adversary.promises import Promising
     from reveil.tables.schema import Schema
 
@@ -52,27 +58,39 @@ def audit_over_time(
     *,
     guarantee: Promising | None = None,
     steps: int = STEPS,
+    sample: int | None = None,
+    population_size: int | None = None,
     stage: Callable[[str], None] = lambda _: None,
 ) -> AuditOverTime:
     """Attack at most ``steps`` beginnings of a series, the first release alone and all together among these.
 
     The releases are read and compared with people once, which is most of the work. Arguments are those of
     :func:`~reveil.adversary.audit`. A plain column in which somebody changes later is not trusted in an earlier step
-    either: there the attack that joins by it says less than it could have said then.
+    either: there the attack that joins by it says less than it could have said then. Exact counts share the steps that
+    one audit has: with many columns and releases more is told by limits.
     """
     stage("reading releases")
     attacks: dict[str, Attack] = {name: registry.find("attacks", name)() for name in sorted(registry.names("attacks"))}
     read: list[object] = list(releases)
+    schema, told, _ = prepared(read, schema, list(truth))
     found: dict[str, list[AuditStep]] = {}
+    beginnings = _beginnings(len(read), steps)
+    states = STATES // (2 * len(schema.sensitive) * len(beginnings))
+    risks: list[ReleaseRisk] = []
     for column in schema.sensitive:
-        evidence = gather(read, schema, None, list(truth), known, column=column, guarantee=guarantee)
-        read = [view.release for view in evidence.views]
+        evidence = gather(read, schema, None, told, known, column=column, guarantee=guarantee)
+        read = [view.release.whole or view.release for view in evidence.views]
+        if not found:
+            risks = field_risks(evidence.views, population_size, stage=stage)
+        evidence = replace(some_of(evidence, sample, seed), states=states)
         found[column] = []
-        for many in _beginnings(len(read), steps):
-            stage(f"attacking {many} of {len(read)} releases")
+        several = "" if len(schema.sensitive) == 1 else f" on {column}"
+        for many in beginnings:
+            stage(f"attacking {many} of {len(read)} releases{several}")
             part = replace(evidence, views=evidence.views[:many], changed=evidence.changed[:many])
             found[column].append(_step(part, attacks, threshold, seed))
-    return AuditOverTime(found, merged([steps[-1].audit for steps in found.values()]))
+    whole = merged([steps[-1].audit for steps in found.values()])
+    return AuditOverTime(found, replace(whole, table_risks=risks))
 
 
 def _beginnings(releases: int, steps: int) -> list[int]:

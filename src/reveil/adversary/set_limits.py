@@ -1,6 +1,6 @@
 """Is kept what is promised of sets of people who are told apart? k, diversity and closeness, as an attack sees them.
 
-A bound on a belief is compared with what attacks believe (:mod:`reveil.adversary.result`). The limits here are about
+A bound on a belief is compared with what attacks believe (:mod:`reveil.adversary.judging`). The limits here are about
 whom a release, or all of them together, do not tell from each other:
 
 * *link*, in one release: the rows that may be a person's are at least k.
@@ -15,7 +15,7 @@ Groups with a suppressed value are not judged by their values: it may be any.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -28,7 +28,12 @@ from reveil.models.t_closeness import TCloseness
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from reveil.adversary.evidence import Evidence, View
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.view import View
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.core.json_values import JSON
     from reveil.models.base import Model
@@ -149,9 +154,14 @@ def _valued(evidence: Evidence, limit: Limit, views: list[View]) -> LimitTrial:
 
 
 def _put_together(
-    limit: Limit, attack: str, views: list[View], persons: list[Any], at: list[Any], chance: list[Any],
+    limit: Limit,
+    attack: str,
+    views: list[View],
+    persons: Sequence[npt.NDArray[np.generic]],
+    at: Sequence[npt.NDArray[np.generic]],
+    chance: Sequence[npt.NDArray[np.generic]],
     worst: float | None,
-) -> LimitTrial:  # fmt: skip
+) -> LimitTrial:
     nobody = np.zeros(0, np.int32)
     return LimitTrial(
         limit,
@@ -165,7 +175,7 @@ def _put_together(
 
 
 def _needs_snapshot(evidence: Evidence) -> bool:
-    return evidence.schema is not None and evidence.schema[evidence.column].bins is not None
+    return evidence.schema is not None and isinstance(evidence.schema[evidence.column].bins, int)
 
 
 def statistics(evidence: Evidence, view: View, histogram: Histogram, sizes: IntArray, *, exact: bool) -> GroupStats:

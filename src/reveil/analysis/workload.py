@@ -1,4 +1,4 @@
-"""Random COUNT queries: windows over the quasi attributes, and how many raw records each holds.
+"""Workloads: random COUNT queries, windows over the quasi attributes, and how many raw records each holds; or a file.
 
 A window asks for a run of codes in some of the attributes: numbers, dates and declared orders from one value to
 another, neighbouring leaves of a taxonomy, and of other categories values that are about equally frequent (their codes
@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.core.errors import ConfigError
+from reveil.core.errors import ConfigError, FileError, InputError
 from reveil.core.kernels import windows as kernel
+from reveil.tables.expressions import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.models.encoding import Attribute
+    from reveil.tables.expressions import Expression
 
 SELECTIVITY = 0.05
 CHUNK = 1 << 16  # records that one thread takes at a time
@@ -37,6 +41,50 @@ class Windows:
 
     def __len__(self) -> int:
         return len(self.lo)
+
+
+@dataclass(frozen=True)
+class WrittenQuery:
+    """An expression of a workload that somebody wrote, and the line it stands in."""
+
+    expression: Expression
+    file: Path
+    line: int
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the file and the line in whatever is wrong with it."""
+        try:
+            yield
+        except InputError as error:
+            raise _in_line(error, self.file, self.line) from None
+
+
+def _in_line(error: InputError, file: Path, line: int) -> InputError:
+    return InputError(error.message, file=file, line=line, hint=error.hint)
+
+
+def written_queries(path: str | os.PathLike[str]) -> tuple[WrittenQuery, ...]:
+    """Read a workload: one expression a line; empty lines and those that begin with # are left out."""
+    file = Path(path)
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise FileError("this file is not UTF-8", file=file, hint="Save it as UTF-8.") from None
+    except OSError:
+        raise FileError(
+            "this workload cannot be read", file=file, hint="Pass a number of random queries, or a file of expressions."
+        ) from None
+    found = []
+    for number, text in enumerate(lines, 1):
+        if text.strip() and not text.lstrip().startswith("#"):
+            try:
+                found.append(WrittenQuery(parse(text), file, number))
+            except InputError as error:
+                raise _in_line(error, file, number) from None
+    if not found:
+        raise InputError("this workload has no expressions", file=file, hint="Write one in each line: age >= 40")
+    return tuple(found)
 
 
 def windows(

@@ -17,14 +17,19 @@ COMMANDS = {
     "adopt": "Take a release as told that any tool made before.",
     "audit": "Attack releases as somebody would who holds them all, and say what can be found out.",
     "demo": "Publish a made-up hospital's table and see what comes out.",
+    "explore": "Show what privacy costs here: try settings on a table, attack and measure each.",
     "forget": "Erase a person from the vault.",
+    "hierarchy": "Make broader terms for the values of a column: dates, codes, numbers, categories.",
     "history": "Show what was published, and whether the vault is up to date.",
     "init": "Look at a table, propose what its columns are, and write a config.",
     "measure": "Measure what a release leaves of the table it was made from.",
     "publish": "Publish a table as the config says, verified before it is in place.",
     "query": "Count the records of a release that satisfy an expression.",
     "report": "Write a page about a series: what it promises, what can be found out, what is left of the tables.",
+    "studio": "Do all of this in a browser on this machine.",
+    "vault": "Make, copy, check and re-key the vault of a series.",
     "verify": "Check a release against the snapshot it came from.",
+    "warm-up": "Compile all kernels now, so that no later command waits for it.",
 }
 
 
@@ -39,7 +44,7 @@ class LazyGroup(click.Group):
         """Import the command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"reveil.cli.{cmd_name}").command
+        command: click.Command = import_module(f"reveil.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 LINES = 20
 NAMES = (
-    "absence, correspondence, difference, homogeneity, intersection, linkage, minimality, plain, sequential, serial, "
-    "similarity, skewness, tau, values"
+    "absence, correspondence, difference, homogeneity, household, intersection, linkage, minimality, pairs, plain, "
+    "prior, program, sequential, serial, similarity, skewness, tau, values"
 )
 SEVERAL = ("--truth", "--placements", "--population", "--releases")
 
@@ -72,6 +72,31 @@ def spelled_out(args: list[str]) -> list[str]:
     metavar="NAME",
     help=f"Run this attack only; may be repeated. One of: {NAMES}.",
 )
+@click.option(
+    "--prior",
+    metavar="PRIOR",
+    help="Also guess by what people usually have: uniform, releases, or a file (a table, or probabilities).",
+)
+@click.option("--control", type=click.Path(), metavar="F", help="With --prior: people who are not in the data.")
+@click.option(
+    "--pairs",
+    metavar="PAIRS",
+    help="Also attack by which values of two sensitive columns occur together: truth, or a table that has both.",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="M",
+    help="With --attack program: how long the publisher is tried on other tables; 1 by default.",
+)
+@click.option("--learn-labels", is_flag=True, help="Take from the truth what labels stand for, without a hierarchy.")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Count everybody, and attack N persons.")
+@click.option(
+    "--population-size",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Of how many people the tables are a sample: estimates journalist and marketer risk without a population.",
+)
 @click.option("--threshold", type=float, metavar="X", help="Exit 1 if anybody's value can be believed with more.")
 @click.option("--placements", multiple=True, type=click.Path(), metavar="F...", help="Tables row, id: whose record.")
 @click.option("--all", "everybody", is_flag=True, help="List everybody in the JSON, not only those above the bound.")
@@ -86,6 +111,13 @@ def command(
     known: str | None,
     values_known: int | None,
     attacks: tuple[str, ...],
+    prior: str | None,
+    control: str | None,
+    pairs: str | None,
+    minutes: float | None,
+    learn_labels: bool,
+    sample: int | None,
+    population_size: int | None,
     threshold: float | None,
     placements: tuple[str, ...],
     everybody: bool,
@@ -100,16 +132,53 @@ def command(
     values: it is for the owner's eyes. Exit code 1: the bound of the series or the threshold is broken.
     """
     console = Console(quiet=quiet)
-    if values_known is not None and known != "values":
-        raise InputError("--values-known needs --known values", hint="Add it, or take --values-known out.")
+    refuse_where(
+        (
+            values_known is not None and known != "values",
+            "--values-known needs --known values",
+            "Add it, or take --values-known out.",
+        ),
+        (learn_labels and not truth, "--learn-labels needs --truth", "The snapshots say what the labels stand for."),
+        (
+            control is not None and prior is None,
+            "--control needs --prior",
+            "Add --prior releases, say, or take --control out.",
+        ),
+        (
+            population_size is not None and bool(population),
+            "--population-size is for where there is no --population",
+            "Take one of them out.",
+        ),
+        (
+            minutes is not None and "program" not in attacks,
+            "--minutes needs --attack program",
+            "Add it, or take --minutes out.",
+        ),
+        (
+            "program" in attacks and not truth,
+            "--attack program needs --truth",
+            "Tables with other values are made of the snapshots.",
+        ),
+    )
     with console.progress():
         console.stage("starting")
         from reveil.adversary import audit
+        from reveil.adversary.guess_sentences import guessed, read_off
+        from reveil.adversary.verdicts import verdict
         from reveil.series.config import load_config
+        from reveil.series.simulating import SimulatedSeries
 
         console.announce_compilation()
         config = load_config(config_path)
-        kept = json_target(json_path, *release_paths, *population, *truth, *placements, config=config)
+        kept = json_target(
+            json_path,
+            *release_paths,
+            *population,
+            *truth,
+            *placements,
+            *(path for path in (prior, control, pairs) if path not in (None, "uniform", "releases", "truth")),
+            config=config,
+        )
         found = audit(
             list(release_paths),
             config.schema,
@@ -122,6 +191,14 @@ def command(
             seed,
             guarantee=config.guarantee,  # what it promises holds for files without a manifest, too
             values_known=values_known or 1,
+            prior=prior,
+            control=control,
+            pairs=pairs,
+            program=SimulatedSeries.of(config, truth) if "program" in attacks else None,
+            minutes=minutes or 1.0,
+            learn_labels=learn_labels,
+            sample=sample,
+            population_size=population_size,
             stage=console.stage,
         )
     if json_path != "-":
@@ -133,11 +210,20 @@ def command(
     for note in found.notes:
         console.say(f"note: {note}")
     console.say(found.sentence)
+    for said in (*guessed(found), *read_off(found), *table_risks(found)):
+        console.say(said)
     console.say(verdict(found))
     if found.known == "presence" and truth and len(release_paths) > 1:
         console.say("the adversary was taken to know who was there when; --known events adds whose value changed when")
     if not found.held:
         raise click.exceptions.Exit(1)
+
+
+def refuse_where(*wrong: tuple[bool, str, str]) -> None:
+    """Refuse options that do not go together: whether it is so, what is wrong, and the remedy."""
+    for is_so, what, remedy in wrong:
+        if is_so:
+            raise InputError(what, hint=remedy)
 
 
 def table(found: Audit) -> str:
@@ -156,31 +242,22 @@ def table(found: Audit) -> str:
     )
 
 
-def verdict(found: Audit) -> str:
-    """Say whether the releases keep their word, and what would be believed without comparing them."""
-    from reveil.adversary.sentences import broken
-
-    bound, base = found.summary["bound"], found.summary["baseline"]
-    columns = [base] if "table" in base else list(base.values())
-    alone = max(each["last_release"]["highest_proven"] for each in columns)
-    guess = max(each["table"] for each in columns)
-    beside = f"(the table alone: {guess:.4g}, the last release alone: {alone:.4g})"
-    invalid = sum((each.get("cells") or {}).get("invalid", 0) for each in found.attacks.values())
-    wrong = broken(found.limits)
-    if invalid:
-        wrong.insert(
-            0, f"{invalid:,} sets of people that the releases tell apart are smaller or more uniform than promised"
-        )
-    if bound is None and found.known == "values":
-        return f"no guarantee is about somebody who knows sensitive values, and no --threshold given {beside}"
-    if found.summary["above"]["bound"]:
-        wrong.append(f"{found.summary['above']['bound']:,} persons above {bound:.4g} {beside}")
-    if wrong:
-        return "BROKEN: " + "; ".join(wrong)
-    # What nobody can read excludes nobody, and proves nothing either.
-    word = "held, as far as the labels can be read" if found.unread else "held"
-    judged = [each["says"] for each in found.limits if each["held"] and each["over"] == "release"]
-    if bound is None:
-        alone_only = f"{word}, each release by itself: {', and '.join(judged)}. " if judged else ""
-        return f"{alone_only}No bound is promised for the releases together, and no --threshold given {beside}"
-    return f"{word}: nothing above {bound:.4g} was found {beside}"
+def table_risks(found: Audit) -> list[str]:
+    """Say the figures that other tools print, of the release that has most of each."""
+    if not found.table_risks:
+        return []
+    after = [risk.after for risk in found.table_risks]
+    basis = {
+        "population": "by the population that was given",
+        "estimate": "estimated from the size of the population",
+        "release": "with the release for the whole population",
+    }[after[-1].classes.source]
+    highest = found.risks
+    said = (
+        f"as other tools count it: prosecutor risk {highest['prosecutor']:.4g}, journalist risk "
+        f"{highest['journalist']:.4g} and marketer risk {highest['marketer']:.4g} ({basis}); these compare no releases"
+    )
+    most = max((each.uniques for each in after), key=lambda own: int((own.smallest_set > 0).sum()))
+    special = int((most.smallest_set > 0).sum())
+    told = f"special uniques: {special:,} rows of a release are unique by at most {most.largest} columns"
+    return [said, *([told] if special else [])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from reveil.series.config import Config
 
 PATIENCE = 2.0  # seconds without a word
+LINE_EVERY = 10.0  # seconds, where stderr is no terminal: a line stays in a log
 
 
 class Console:
-    """Says what is going on; quiet on request, and without progress where stderr is not a terminal."""
+    """Says what is going on; quiet on request. Where stderr is no terminal, progress is a line every ten seconds."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -30,6 +31,7 @@ class Console:
         self._now = ""
         self._shown = False
         self._lock = threading.Lock()
+        self._until_done = ExitStack()
 
     def say(self, text: str) -> None:
         """Print a line of talk."""
@@ -44,21 +46,22 @@ class Console:
 
     @contextmanager
     def progress(self) -> Iterator[Console]:
-        """Show the stage and the time it took so far, once two seconds have passed."""
-        if not self.live:
+        """Show the stage and the time it took so far, once two seconds have passed; in a log every ten seconds."""
+        if self.quiet:
             yield self
             return
         ended = threading.Event()
         started = time.monotonic()
 
         def watch() -> None:
-            wait = PATIENCE
+            wait = PATIENCE if self.live else LINE_EVERY
             while not ended.wait(wait):
-                wait = 0.5
+                wait = 0.5 if self.live else LINE_EVERY
+                now = f"{self._now} … {time.monotonic() - started:.0f} s"
                 with self._lock:
-                    sys.stderr.write(f"\r\x1b[K{self._now} … {time.monotonic() - started:.0f} s")
+                    sys.stderr.write(f"\r\x1b[K{now}" if self.live else f"{now}\n")
                     sys.stderr.flush()
-                    self._shown = True
+                    self._shown = self.live
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -67,13 +70,15 @@ class Console:
         finally:
             ended.set()
             watcher.join()
+            self._until_done.close()
             self._wipe()
 
     def announce_compilation(self) -> None:
-        """Say so when kernels have to be compiled."""
+        """Say so when kernels have to be compiled, until this progress ends."""
         from reveil.core import kernels
 
-        kernels.on_compile(lambda: self.say(f"compiling kernels ({kernels.kept()})"))
+        if not self.quiet:
+            self._until_done.enter_context(kernels.announced(lambda: self.say(f"compiling kernels ({kernels.kept()})")))
 
     def _wipe(self) -> None:
         with self._lock:

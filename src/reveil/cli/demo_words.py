@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def figures(story: Story, outcome: Outcome) -> list[str]:
-    """Return files, diagnoses read off, highest belief, bound and the share of its range that a cell covers."""
+    """Return files, diagnoses read off, highest belief, bound, how wide cells are and how far counts are off."""
     bound = outcome.summary["bound"]
     return [
         str(len(story.releases)),
@@ -17,17 +17,18 @@ def figures(story: Story, outcome: Outcome) -> list[str]:
         f"{outcome.summary['highest']:.2f}",
         "none" if bound is None else f"{bound:.2f}",
         f"{outcome.loss:.0%}",
+        "-" if outcome.error is None else f"{outcome.error:.0%}",
     ]
 
 
 def price(outcome: Outcome) -> str:
     """Say in words what a guarantee cost beside coarser cells."""
     parts = [
-        f"{many:,} {what}"
-        for many, what in (
-            (outcome.counterfeits, "counterfeits"),
-            (outcome.dirty, "rows not asked for"),
-            (outcome.withheld, "people held back"),
+        f"{many:,} {one if many == 1 else several}"
+        for many, one, several in (
+            (outcome.counterfeits, "counterfeit", "counterfeits"),
+            (outcome.dirty, "row not asked for", "rows not asked for"),
+            (outcome.withheld, "person held back", "people held back"),
         )
         if many
     ]

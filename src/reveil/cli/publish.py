@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from reveil.cli import interrupts
 from reveil.cli.console import Console, config_option, names, quiet_option
-from reveil.tables.formats import in_words
+from reveil.tables.formats import in_words, readable
 
 
-@click.command("publish", epilog=f"Tables are {in_words()} files.")
+@click.command("publish", epilog=f"Tables are {in_words(readable())} files.")
 @click.argument("data", type=click.Path())
 @config_option
 @click.option("-o", "--out", required=True, type=click.Path(), help=f"Where to write: {in_words()}.")
@@ -74,7 +76,7 @@ def command(
         what = "nothing would be published" if dry_run else f"{out} is the same file again"
         console.say(f"already release {manifest['release']}: {what} (--again publishes it anew)")
         return
-    levels = ", ".join(f"{key} = {value}" for key, value in manifest.achieved.items())
+    levels = ", ".join(f"{key} = {_level(value)}" for key, value in manifest.achieved.items())
     reached = f"; reached {levels}" if levels else ""
     done = "would publish" if dry_run else "published" if published.how == "published" else "finished"
     left_out = {"suppressed": manifest.suppressed, "withheld": manifest.withheld}
@@ -92,3 +94,10 @@ def command(
         if measures:
             click.echo(measures)
         console.say("nothing was published (--dry-run)")
+
+
+def _level(value: object) -> str:
+    """Say what was reached, column by column where there are several."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{level} ({column})" for column, level in value.items())
+    return str(value)

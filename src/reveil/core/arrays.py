@@ -113,6 +113,11 @@ class Ragged(Generic[Item]):
         return out
 
 
+def sums_of(index: npt.NDArray[np.integer], amounts: npt.ArrayLike, n: int) -> npt.NDArray[np.float64]:
+    """Return n sums: of the amounts whose index each is."""
+    return np.bincount(index, np.asarray(amounts, np.float64), n).astype(np.float64, copy=False)
+
+
 def offsets_of(lengths: npt.ArrayLike) -> IntArray:
     """Return where rows of these lengths start when they lie one behind the other, and at last where they end."""
     sizes = np.asarray(lengths)

@@ -9,6 +9,47 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 JSONObject: TypeAlias = "Mapping[str, JSON]"
 
 
+def objects_in(value: JSON) -> list[Mapping[str, JSON]]:
+    """Return the objects of a list; none where there is no list."""
+    found = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    return [each for each in found if isinstance(each, Mapping)]
+
+
+def object_in(value: JSON) -> Mapping[str, JSON]:
+    """Return a value that is an object."""
+    if not isinstance(value, Mapping):
+        raise TypeError("an object of JSON is needed here")
+    return value
+
+
+def list_in(value: JSON) -> Sequence[JSON]:
+    """Return a value that is a list."""
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise TypeError("a list of JSON is needed here")
+    return value
+
+
+def whole_in(value: JSON) -> int:
+    """Return a value that is a whole number."""
+    if not isinstance(value, int):
+        raise TypeError("a whole number is needed here")
+    return value
+
+
+def number_in(value: JSON) -> float:
+    """Return a value that is a number."""
+    if not isinstance(value, int | float):
+        raise TypeError("a number is needed here")
+    return float(value)
+
+
+def text_in(value: JSON) -> str:
+    """Return a value that is a text."""
+    if not isinstance(value, str):
+        raise TypeError("a text is needed here")
+    return value
+
+
 class FrozenObject(Mapping[str, JSON]):
     """An object of JSON that is read and never changed; it equals whatever mapping says the same."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # Kinds of values, in words, and how to write one; the first that fits is what a value is.
-_PLAIN: dict[Any, tuple[str, str]] = {
+_PLAIN: dict[object, tuple[str, str]] = {
     bool: ("true or false", "Write {key} = true or {key} = false."),
     int: ("a whole number", "Write it in digits, without quotes and without a point."),
     float: ("a number", "Write it in digits, without quotes."),
@@ -78,7 +78,7 @@ def kind_of(value: object) -> str:
     return next((words for kind, (words, _) in _PLAIN.items() if _fits(value, kind)), "a value of another kind")
 
 
-def _annotation(cls: type, setting: Field[Any]) -> Any:
+def _annotation(cls: type, setting: Field[object]) -> object:
     """Return the type of a field; ``Any`` where its names are known to type checkers only."""
     holder = next(base for base in cls.__mro__ if setting.name in vars(base).get("__annotations__", {}))
     one = SimpleNamespace(__annotations__={setting.name: setting.type})
@@ -88,7 +88,7 @@ def _annotation(cls: type, setting: Field[Any]) -> Any:
         return Any
 
 
-def _kinds(annotation: object) -> tuple[Any, ...] | None:
+def _kinds(annotation: object) -> tuple[object, ...] | None:
     """Return the alternatives of a type; None where one of them is not simple, and nothing is checked.
 
     Simple are None, bool, int, float, str, lists, tables, enums of texts and literals. A tuple is a list in a config,
@@ -109,13 +109,13 @@ def _kinds(annotation: object) -> tuple[Any, ...] | None:
     return (annotation,) if simple else None
 
 
-def _fitted(key: str, value: Any, kinds: tuple[Any, ...] | None, section: Section) -> Any:
+def _fitted(key: str, value: object, kinds: tuple[object, ...] | None, section: Section) -> object:
     """Return a value as the class takes it, or say what it must be."""
     if kinds is None:
         return value
     for kind in kinds:
         if _fits(value, kind):
-            return kind(value) if isinstance(kind, type) and issubclass(kind, StrEnum) else value
+            return kind(str(value)) if isinstance(kind, type) and issubclass(kind, StrEnum) else value
     choices = _choices(kinds)
     word = choices and isinstance(value, str) and not any(kind in _PLAIN for kind in kinds)
     given = f", not {excerpt(value) if word else kind_of(value)}"
@@ -123,19 +123,21 @@ def _fitted(key: str, value: Any, kinds: tuple[Any, ...] | None, section: Sectio
     raise section.error(f"{section.owner}: {key} must be {_in_words(kinds)}{given}", f"{hint} See {section.place}.")
 
 
-def _fits(value: object, kind: Any) -> bool:
+def _fits(value: object, kind: object) -> bool:
     if get_origin(kind) is Literal:
         return any(type(value) is type(choice) and value == choice for choice in get_args(kind))
     if kind in (list, list[str]):
         return isinstance(value, list | tuple) and (kind is list or all(isinstance(one, str) for one in value))
     if kind in (int, float):
         return isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
+    if not isinstance(kind, type):
+        raise TypeError(f"settings of this kind are not known: {kind!r}")
     if issubclass(kind, StrEnum):
         return isinstance(value, str) and value in list(kind)
     return isinstance(value, kind)
 
 
-def _choices(kinds: tuple[Any, ...]) -> list[str]:
+def _choices(kinds: tuple[object, ...]) -> list[str]:
     """Return the words that may be written, where there are only some."""
     found: list[str] = []
     for kind in kinds:
@@ -146,11 +148,11 @@ def _choices(kinds: tuple[Any, ...]) -> list[str]:
     return found
 
 
-def _hint(kinds: tuple[Any, ...]) -> str:
+def _hint(kinds: tuple[object, ...]) -> str:
     return next(_PLAIN[kind][1] for kind in kinds if kind in _PLAIN)
 
 
-def _in_words(kinds: tuple[Any, ...]) -> str:
+def _in_words(kinds: tuple[object, ...]) -> str:
     words = [_PLAIN[kind][0] for kind in kinds if kind in _PLAIN]
     words += [repr(choice) for choice in _choices(kinds)]
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]

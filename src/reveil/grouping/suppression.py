@@ -5,6 +5,11 @@ them. Leaving such a record out costs its own cells and narrows the cells of all
 that is worth it: where the certainty penalty, in which a suppressed record counts fully, becomes smaller. The choice
 looks at boxes and sizes, and at sensitive values only to keep the model. Suppressed records are not in the file, form
 no group and are counted in the manifest.
+
+Groups that were formed for narrow cells have odd records together in the smallest groups that are allowed, and nobody
+can leave those. So a method that searches for narrow cells (:meth:`reveil.grouping.groupers.base.Grouper.unsearched`)
+is asked twice: without the search, to see who stretches most, and then with it about those who stay. Of all these
+groupings the one is taken that costs least, so a limit never makes a release worse.
 """
 
 from __future__ import annotations
@@ -15,11 +20,57 @@ import numpy as np
 
 from reveil.core.arrays import BoolArray, offsets_of
 from reveil.core.kernels import outliers
-from reveil.models.statistics import GroupStats, Histogram, Partition
+from reveil.grouping.groupers.base import part_by_part
+from reveil.models.statistics import Boxes, GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
+    from reveil.grouping.groupers.base import Grouper
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
+
+
+def group_without_stretching(
+    codes: Codes, partition: Partition, model: Model, method: Grouper, limit: int, rng: Dice
+) -> Partition:
+    """Leave out at most ``limit`` records of the table, those that ``partition`` leaves out among them."""
+
+    def without(found: Partition) -> Partition:
+        return suppress_stretching(codes, found, model, limit - codes.n + len(found.order))
+
+    tried = [partition, without(partition)]
+    plain = method.unsearched()
+    if plain is not None:
+        tried.append(without(plain.group(codes, model, rng.child("unsearched"))))
+        kept = np.sort(tried[-1].order)
+        stay = Partition(kept, np.array([0, len(kept)], np.int64), codes.n)
+        again = rng.child("again")
+        tried.append(part_by_part(stay, lambda records, _: method.group(codes.take(records), model, again)))
+    return min(tried, key=lambda found: certainty_penalty(codes, found))
+
+
+def certainty_penalty(codes: Codes, partition: Partition) -> float:
+    """Return the width of all published cells together, by the weights of columns; what is left out counts fully."""
+    starts, ends, sizes = partition.offsets[:-1], partition.offsets[1:], partition.sizes
+    rows = codes.columns(partition.order)
+    boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
+    total = 0.0
+    for a, attribute in enumerate(codes.quasi):
+        size, occurs = attribute.null_code, boxes.lo[a] <= boxes.hi[a]
+        low, high = np.where(occurs, boxes.lo[a], 0), np.where(occurs, boxes.hi[a], 0)
+        if attribute.listed:
+            seen = Histogram.of_segments(rows[:, a], starts, ends, size + 1)
+            values = np.bincount(seen.groups[seen.codes < size], minlength=len(sizes))
+            width = np.maximum(values - 1, 0) / max(size - 1, 1)
+        elif attribute.taxonomy is not None:
+            node = attribute.taxonomy.cover(low.astype(np.int32), high.astype(np.int32))
+            width = (attribute.taxonomy.hi[node] - attribute.taxonomy.lo[node]) / max(size - 1, 1)
+        else:
+            width = attribute.positions[high] - attribute.positions[low]
+        beside = 1 / max(int(np.count_nonzero(np.unique(attribute.codes) < size)), 1)
+        width = np.minimum(np.where(occurs, width + boxes.null[a] * beside, 0.0), 1.0)
+        total += attribute.weight * (float(width @ sizes) + codes.n - len(partition.order))
+    return total
 
 
 def suppress_stretching(codes: Codes, partition: Partition, model: Model, limit: int) -> Partition:

@@ -13,22 +13,25 @@ import numpy as np
 import polars as pl
 
 from reveil.core.randomness import shuffled
-from reveil.grouping.recoders.boxes import FORMS
 from reveil.guarantees.checks import check_names
 from reveil.guarantees.counted import group_statistics, with_distances
 from reveil.models.encoding import encode_sensitive
+from reveil.releases.cell_types import dtype_name
+from reveil.releases.domains import domains_of
 from reveil.releases.manifest import SECOND, Counterfeits, PublishedColumn, make_manifest
-from reveil.releases.release import compact, dtype_name, release_of, taken
-from reveil.releases.table import COUNT, GROUP, LEVEL, PublishedTable
+from reveil.releases.release import compact, release_of, taken
+from reveil.releases.table import COUNT, GROUP, LEVEL, PublishedTable, SecondTable, group_column
 from reveil.tables.notation import Form
 from reveil.tables.schema import FOLDED, Role
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reveil.core.arrays import CodeArray
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.grouping.recoders.base import Recoded
     from reveil.guarantees.draft import Draft, Rows, Witness
-    from reveil.models.encoding import Codes
     from reveil.models.statistics import Reference
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
@@ -59,37 +62,44 @@ class Prepared:
     witness: Witness | None = field(default=None, repr=False)
 
 
-def assemble(draft: Draft, rng: np.random.Generator, heading: Heading | None = None) -> Prepared:
+def assemble(draft: Draft, rng: Dice, heading: Heading | None = None) -> Prepared:
     """Put a release together; nothing is written."""
     heading = heading or Heading()
-    order = shuffled(rng, np.arange(len(draft.rows), dtype=np.int32))
+    order = shuffled(rng.child("rows"), np.arange(len(draft.rows), dtype=np.int32))
     recoded = draft.boxes.recode()
     rows = draft.rows
     numbers = None
     if rows.group is not None:
         # Group numbers are random, too.
         many = int(rows.group.max(initial=-1)) + 1
-        numbers = (rng.permutation(many) + 1).astype(np.int32)[rows.group[order]]
+        numbers = (rng.child("group numbers").permutation(many) + 1).astype(np.int32)[rows.group[order]]
     table = _table(draft, recoded, order, numbers)
+    made = seconds_of(draft, order, rng)
+    if made:
+        many = sum(int(column.group.max(initial=-1)) + 1 for column in draft.columns)
+        table = replace(table, seconds=tuple(second for second, _ in made))
     manifest = make_manifest(
         series=heading.series,
         release=heading.release,
         promise=draft.promise,
         columns=describe_columns(
             draft.snapshot,
-            draft.codes,
+            {name: cells.form for name, cells in recoded.cells.items()},
             apart=draft.apart,
             groups=numbers is not None,
             nested=recoded.levels is not None,
+            tables={column.name: column.parts for column in draft.columns},
         ),
         rows=len(rows),
-        groups=recoded.n_classes if numbers is None else many,
+        groups=recoded.n_classes if numbers is None and not made else many,
         achieved=_achieved(draft, table, order),
         suppressed=draft.left.suppressed,
         withheld=draft.left.withheld,
         dirty=draft.left.dirty,
         stale=draft.left.stale,
-        counterfeits=_counterfeits(numbers, rows.record[order]),
+        counterfeits=_together([own for _, own in made]) if made else _counterfeits(numbers, rows.record[order]),
+        related=draft.snapshot.schema.relation is not None,
+        domains=domains_of(draft.snapshot.schema[name] for name in (*published_names(draft.snapshot, apart=False),)),
     )
     manifest = replace(
         manifest,
@@ -97,11 +107,20 @@ def assemble(draft: Draft, rng: np.random.Generator, heading: Heading | None = N
         previous=heading.previous,
         selection=heading.selection,
         adopted=heading.adopted,
+        records=_rules(draft.snapshot),
     )
     witness = draft.witness
     if witness is not None:
         witness = replace(witness, rows=witness.rows[:, order])
     return Prepared(release_of(table, manifest), rows.record[order], draft, witness)
+
+
+def _rules(snapshot: Snapshot) -> dict[str, str] | None:
+    """Return by which rules the rows of a person became a record, of the columns that are published; None if none."""
+    visits = None if snapshot.raw is None else snapshot.raw.visits
+    if visits is None:
+        return None
+    return {name: text for name, text in visits.described().items() if name == "*" or name in snapshot.frame.columns}
 
 
 def _table(draft: Draft, recoded: Recoded, order: CodeArray, numbers: CodeArray | None) -> PublishedTable:
@@ -118,9 +137,33 @@ def _table(draft: Draft, recoded: Recoded, order: CodeArray, numbers: CodeArray 
 
     values = pl.DataFrame([column(name) for name in names if name not in recoded.cells])
     batch = None
-    if draft.apart and numbers is not None:
+    if draft.apart and numbers is not None:  # one table for all
         batch = second_table(numbers, pl.DataFrame([column(name) for name in snapshot.schema.sensitive]))
     return PublishedTable(names, recoded.cells, classes, values, snapshot.native, numbers, batch, recoded.levels)
+
+
+def seconds_of(draft: Draft, order: CodeArray, rng: Dice) -> list[tuple[SecondTable, Counterfeits]]:
+    """Put the tables of sensitive columns together; group numbers are random, and no two columns share one."""
+    many = [int(column.group.max(initial=-1)) + 1 for column in draft.columns]
+    if not many:
+        return []
+    numbers = (rng.child("group numbers").permutation(sum(many)) + 1).astype(np.int32)
+    found = []
+    for column, first, size in zip(draft.columns, np.cumsum([0, *many]), many, strict=False):
+        of_value = numbers[first : first + size][column.group]
+        group = np.full(int(column.record.max(initial=-1)) + 1, -1, np.int32)
+        group[column.record[column.record >= 0]] = of_value[column.record >= 0]
+        values = pl.DataFrame([taken(column.source[own], column.value).alias(own) for own in column.source.columns])
+        batch = second_table(of_value, values)
+        second = SecondTable(column.name, column.parts, group[draft.rows.record[order]], batch)
+        found.append((second, _counterfeits(of_value, column.record)))
+    return found
+
+
+def _together(counted: list[Counterfeits]) -> Counterfeits:
+    """Add up the counterfeits of several columns, whose groups have different numbers."""
+    per_group = {number: many for own in counted for number, many in own.per_group.items()}
+    return Counterfeits(sum(own.total for own in counted), per_group)
 
 
 def _places(rows: Rows, order: CodeArray) -> CodeArray:
@@ -137,6 +180,8 @@ def _places(rows: Rows, order: CodeArray) -> CodeArray:
 
 def _achieved(draft: Draft, table: PublishedTable, order: CodeArray) -> dict[str, JSON]:
     """Return the levels that the groups have; nothing is counted that nobody asks for."""
+    if draft.columns:
+        return dict(draft.reached)
     model, schema = draft.model, draft.snapshot.schema
     shown: dict[str, CodeArray] = {}
     references: dict[str, Reference] = {}
@@ -172,29 +217,41 @@ def second_table(groups: CodeArray, values: pl.DataFrame) -> pl.DataFrame:
 
 
 def describe_columns(
-    snapshot: Snapshot, codes: Codes, *, apart: bool, groups: bool, nested: bool = False
+    snapshot: Snapshot,
+    forms: Mapping[str, Form],
+    *,
+    apart: bool,
+    groups: bool,
+    nested: bool = False,
+    tables: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[PublishedColumn]:
-    """Describe the published columns, table by table; ``nested`` boxes have sets where others have labels."""
+    """Describe the published columns, table by table; ``forms`` are those of the generalised ones.
+
+    ``tables``: what is in the table of each sensitive column, where each has one.
+    """
+    table_of = {part: f"{SECOND}/{name}" for name, parts in (tables or {}).items() for part in parts}
     schema, frame = snapshot.schema, snapshot.frame
-    kinds = {attribute.name: attribute.kind for attribute in codes.quasi}
     first: list[PublishedColumn] = []
     second: list[PublishedColumn] = []
     for name in frame.columns:
         role = schema[name].role
         if role in (Role.PERSON, Role.IDENTIFIER):
             continue
-        form = FORMS[kinds[name]] if name in kinds else Form.VALUE
-        leaves = nested and form is Form.LABEL
+        form = forms.get(name, Form.VALUE)
+        leaves = name in forms and form is Form.SET and schema[name].taxonomy is not None
         column = PublishedColumn(
             name,
             role.value,
-            (Form.SET if leaves else form).value,
+            form.value,
             dtype_name(frame.schema[name]),
             compare=FOLDED if schema[name].folds and frame.schema[name] == pl.String else None,
             hierarchy="leaves" if leaves else None,
-            table=SECOND if apart and role is Role.SENSITIVE else None,
+            table=table_of.get(name, SECOND) if apart and role is Role.SENSITIVE else None,
+            coarse=None if (coarse := schema[name].coarse) is None else coarse.to_json(),
         )
         (first if column.table is None else second).append(column)
-    beside = [*([GROUP] if groups else []), *([LEVEL] if nested else [])]
-    own = [PublishedColumn(name, name, Form.VALUE.value, "Int32") for name in beside]
-    return [*first, *own, *second]
+    beside = {**({GROUP: GROUP} if groups else {}), **({LEVEL: LEVEL} if nested else {})}
+    beside |= {group_column(name, len(tables or {})): GROUP for name in tables or {}}
+    own = [PublishedColumn(name, what, Form.VALUE.value, "Int32") for name, what in beside.items()]
+    order = list(table_of)
+    return [*first, *own, *(sorted(second, key=lambda column: order.index(column.name)) if order else second)]

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     import polars as pl
 
     from reveil.core.arrays import BoolArray, CodeArray
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.draft import Draft, Request
     from reveil.guarantees.explained import Explained
@@ -46,7 +46,8 @@ class Memory:
     ``lasting`` has the codes that last of each quasi and sensitive column, and ``book`` are the ledgers. ``whole`` is
     the snapshot with all its columns, its records in the same order, where only some are published. ``layout`` is what
     the method kept of how it divided the space, None before it did; ``part``: only some columns or records of the table
-    are published; ``where``: which records, where not all of the table were asked for.
+    are published; ``where``: which records, where not all of the table were asked for. ``columns`` has the same for
+    each sensitive column, where several have signatures.
     """
 
     release: int
@@ -66,6 +67,11 @@ class Memory:
     layout: Mapping[str, JSON] | None = field(default=None, repr=False)
     part: bool = False
     where: Expression | None = field(default=None, repr=False)
+    columns: Mapping[str, Memory] = field(default_factory=dict, repr=False)
+
+    def of(self, column: str) -> Memory:
+        """Return the memory of one sensitive column, where several have signatures."""
+        return self.columns.get(column, self)
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ class Guarantee(ABC):
         """Return what every release promises that this method makes of tables with this schema."""
 
     @abstractmethod
-    def decide(self, request: Request, rng: np.random.Generator) -> Draft:
+    def decide(self, request: Request, rng: Dice) -> Draft:
         """Decide who is published in which group; nothing is put together. Who remembers needs what was told before."""
 
     def adopt(

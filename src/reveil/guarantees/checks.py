@@ -43,12 +43,12 @@ def check_one_sensitive(kind: str, schema: Schema, hint: str) -> Column:
 
 def check_no_bins(kind: str, schema: Schema) -> None:
     """Refuse values in bins."""
-    binned = [name for name in schema.sensitive if schema[name].bins is not None]
+    binned = [name for name in schema.sensitive if isinstance(schema[name].bins, int)]
     if binned:
         raise ConfigError(
             f"the guarantee {kind!r} compares exact values over releases and knows no bins",
             column=binned[0],
-            hint="Take bins out, or round the numbers in the file.",
+            hint="Declare the edges of bins (bins = [10, 20, 30]), which are published then, or take bins out.",
         )
 
 

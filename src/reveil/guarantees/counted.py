@@ -5,10 +5,11 @@ Verification counts again, with code of its own, and compares.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reveil.core.json_values import object_in
 from reveil.models.statistics import GroupStats, Histogram
 from reveil.models.t_closeness import TCloseness
 from reveil.releases.groups import renumbered
@@ -44,11 +45,11 @@ def group_statistics(
     return GroupStats(sizes, histograms, dict(references))
 
 
-def with_distances(achieved: dict[str, Any], stats: GroupStats, names: Iterable[str]) -> dict[str, JSON]:
+def with_distances(achieved: dict[str, JSON], stats: GroupStats, names: Iterable[str]) -> dict[str, JSON]:
     """Add the ``t`` that is reached in some attributes, in their own distance, to what the model says of others."""
-    known = achieved.get("t", {})
+    known = object_in(achieved.get("t", {}))
     more = {
-        name: TCloseness(1, attribute=name).achieved(stats)["t"][name]
+        name: object_in(TCloseness(1, attribute=name).achieved(stats)["t"])[name]
         for name in names
         if name in stats.histograms and name not in known
     }

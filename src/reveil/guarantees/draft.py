@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -120,6 +120,29 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class DraftColumn:
+    """The groups of one sensitive column that has a table of its own, or of several columns that are one value.
+
+    Value i of the table belongs to ``group[i]``, is that of the record ``record[i]`` (-1: a counterfeit), and stands in
+    the line ``value[i]`` of ``source``, which has a column for each part. ``fewest`` counterfeits would be needed
+    at least.
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    record: CodeArray = field(repr=False)
+    group: CodeArray = field(repr=False)
+    source: pl.DataFrame = field(repr=False)
+    value: CodeArray = field(repr=False)
+    fewest: int = 0
+
+    @property
+    def counterfeits(self) -> int:
+        """How many values are nobody's."""
+        return int((self.record < 0).sum())
+
+
+@dataclass(frozen=True)
 class Left:
     """How many records are left out, added or shown as they were: what a manifest counts beside the rows.
 
@@ -149,15 +172,18 @@ class Remembered:
     """What the vault has to remember of a release.
 
     ``told`` are signatures, as pairs of a record and the codes of the set (``3,17,22``); ``replaces``: they take the
-    place of all that was remembered of these persons. ``entries`` go into ledgers. ``layout`` is what the method wants
-    to find again at the next release: regions and cut points, no record. ``facts`` are for the owner's eyes only.
+    place of all that was remembered of these persons. Where several columns have signatures, ``column`` names the one
+    of each pair. ``entries`` go into ledgers. ``layout`` is what the method wants
+    to find again at the next release: regions and cut points, no record. ``facts`` are for the owner's eyes only, as
+    are ``notes``, which are said when the release is out.
     """
 
     told: pl.DataFrame | None = field(default=None, repr=False)
     replaces: bool = False
     entries: tuple[Entries, ...] = field(default=(), repr=False)
-    layout: Mapping[str, Any] | None = field(default=None, repr=False)
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    layout: Mapping[str, JSON] | None = field(default=None, repr=False)
+    facts: Mapping[str, JSON] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,6 +194,7 @@ class Draft:
     for come first, then those of ``dirty`` persons, who are not in the table; ``codes`` are those of it. ``apart``:
     sensitive values go to a second table. ``model`` is what every group satisfies; ``distances``: the distance of the
     groups from the table is told, whether or not the model asks. ``reached`` is told beside what is counted.
+    ``columns``: sensitive columns with groups and a table of their own; the rows are the records then, without them.
     """
 
     rows: Rows
@@ -184,3 +211,4 @@ class Draft:
     altered: bool = False
     dirty: CodeArray | None = field(default=None, repr=False)
     witness: Witness | None = field(default=None, repr=False)
+    columns: tuple[DraftColumn, ...] = ()

@@ -46,7 +46,7 @@ class Explained:
         """All that nothing is promised about."""
         return (*self.uncovered, *NOBODYS)
 
-    def words(self, bound: float | None, settings: Mapping[str, JSON]) -> list[str]:
+    def in_plain_words(self, bound: float | None, settings: Mapping[str, JSON]) -> list[str]:
         """Return what it means with these settings."""
         if bound is None and any("{bound}" in text for text in self.plain):
             return [

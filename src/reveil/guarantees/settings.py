@@ -7,21 +7,22 @@ relative to itself, and ``named`` that it is an object, made from one of several
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from reveil.core.errors import ConfigError
 from reveil.core.settings import Section, build
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.guarantees.base import Guarantee
 
 PATH, NAMED = "path", "named"
 G = TypeVar("G", bound="Guarantee")
 
 
-def settings_of(guarantee: Guarantee, *, unset: bool = True) -> dict[str, Any]:
+def settings_of(guarantee: Guarantee, *, unset: bool = True) -> dict[str, JSON]:
     """Return the parameters under their config names; without those that are not set, if they say nothing."""
     given = {own.name: getattr(guarantee, own.name) for own in fields(guarantee)}  # type: ignore[arg-type]  # every guarantee is a dataclass
     return {key: value for key, value in given.items() if unset or value is not None}
@@ -32,7 +33,7 @@ def paths_of(cls: type[Guarantee]) -> tuple[str, ...]:
     return tuple(own.name for own in fields(cls) if own.metadata.get(PATH))  # type: ignore[arg-type]
 
 
-def from_settings(cls: type[G], table: Mapping[str, Any]) -> G:
+def from_settings(cls: type[G], table: Mapping[str, object]) -> G:
     """Build a guarantee from the ``[guarantee]`` table of a config, without its ``kind``."""
     own = fields(cls)  # type: ignore[arg-type]
     settings = dict(table)
@@ -42,7 +43,9 @@ def from_settings(cls: type[G], table: Mapping[str, Any]) -> G:
     return build(cls, settings, Section("[guarantee]", f"the guarantee {cls.kind!r}"))
 
 
-def _named(kind: str, key: str, known: Mapping[str, tuple[Any, str]], settings: dict[str, Any]) -> Any:
+def _named(
+    kind: str, key: str, known: Mapping[str, tuple[Callable[..., object], str]], settings: dict[str, object]
+) -> object:
     """Make the object that a name stands for, with its parameter, which is taken out of the settings."""
     name = settings.pop(key, None)
     if not isinstance(name, str) or name not in known:

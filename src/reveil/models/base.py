@@ -15,12 +15,13 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from reveil.core.errors import ConfigError, shown
+from reveil.core.json_values import object_in
 from reveil.models.limits import Limit, Over
 
 if TYPE_CHECKING:
@@ -264,14 +265,14 @@ class AllOf(Model):
 def _together(parts: Sequence[dict[str, JSON]]) -> dict[str, JSON]:
     """Put what several models say under common keys; those that would contradict each other go under ``all``."""
     apart = [part for i, part in enumerate(parts) if not all(_agree(part, p) for j, p in enumerate(parts) if i != j)]
-    merged: dict[str, Any] = {}
+    merged: dict[str, JSON] = {}
     for part in parts:
         for key, value in part.items() if part not in apart else ():
-            merged[key] = {**merged.get(key, {}), **value} if isinstance(value, dict) else value
+            merged[key] = {**object_in(merged.get(key, {})), **value} if isinstance(value, dict) else value
     return {**merged, "all": apart} if apart else merged
 
 
-def _agree(one: dict[str, Any], other: dict[str, JSON]) -> bool:
+def _agree(one: dict[str, JSON], other: dict[str, JSON]) -> bool:
     """Return whether two models speak of different things, or say the same of what both speak of."""
     if not one.keys() & other.keys():
         return True

@@ -4,94 +4,163 @@ Quasi attributes become ``int32`` codes: numbers and dates by value, declared or
 depth-first leaf number (so that every node is an interval of codes), other categories by frequency and then by
 name. A missing value is a value of its own, with the last code. Sensitive attributes become codes in the same
 way. Ranks are made for one release: nothing that lasts from release to release may be stored as a rank.
+
+What codes mean (:mod:`reveil.models.domains`) is apart from them: domains are small and belong to the whole table,
+codes are large and may lie in shards.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from reveil.core.threads import each
+from reveil.models.domains import Domain, FloatArray, Kind, SensitiveDomain, ValueCounts, distances, is_ordered
 from reveil.models.statistics import Reference
-from reveil.tables.snapshot import Snapshot, canonical_text
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import CodeArray, IntArray
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from reveil.core.arrays import CodeArray
     from reveil.tables.hierarchy import Taxonomy
-    from reveil.tables.schema import Column
+    from reveil.tables.schema import Column, Schema
+    from reveil.tables.snapshot import Snapshot
 
-FloatArray = npt.NDArray[np.float64]
-
-# Integers are ranked by a table over their range where that is not much larger than the number of records.
-_DENSE_RANGE = 4
-
-
-class Kind(StrEnum):
-    """How the values of a quasi attribute relate, and so what its published cells look like."""
-
-    INTERVAL = "interval"  # numbers, dates and times: [lo, hi]
-    ORDERED = "ordered"  # a declared order: all the values from lo to hi
-    TAXONOMY = "taxonomy"  # the label of a node
-    SET = "set"  # the values that occur
+__all__ = [
+    "Attribute",
+    "Codes",
+    "Domains",
+    "FloatArray",
+    "Kind",
+    "SensitiveAttribute",
+    "count_values",
+    "distances",
+    "encode",
+    "encode_quasi",
+    "encode_sensitive",
+    "is_ordered",
+]
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One quasi attribute: a code per record and what the codes stand for."""
+    """One quasi attribute: a code for each record, and what the codes mean."""
 
-    name: str
-    kind: Kind
+    meaning: Domain
     codes: CodeArray = field(repr=False)
-    domain: pl.Series = field(repr=False)
-    taxonomy: Taxonomy | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.meaning.name
+
+    @property
+    def kind(self) -> Kind:
+        """How its values relate."""
+        return self.meaning.kind
+
+    @property
+    def domain(self) -> pl.Series:
+        """The values in the order of their codes."""
+        return self.meaning.values
+
+    @property
+    def taxonomy(self) -> Taxonomy | None:
+        """The hierarchy of its values."""
+        return self.meaning.taxonomy
+
+    @property
+    def weight(self) -> float:
+        """How often its width counts."""
+        return self.meaning.weight
+
+    @property
+    def tight(self) -> bool:
+        """Whether a cell over a taxonomy holds just the leaves that occur, not all those under one node."""
+        return self.meaning.tight
+
+    @property
+    def listed(self) -> bool:
+        """Whether a published cell holds the values that occur and no others."""
+        return self.kind is Kind.SET or (self.kind is Kind.TAXONOMY and self.tight)
 
     @property
     def null_code(self) -> int:
         """The code of a missing value: the one behind the last value."""
-        return len(self.domain)
+        return self.meaning.null_code
 
-    @cached_property
+    @property
     def positions(self) -> FloatArray:
-        """Where each code lies between 0 and 1, by value for intervals and by rank else; null lies one step beyond."""
-        size = len(self.domain)
-        where = np.zeros(size + 1)
-        if size > 1 and self.kind is Kind.INTERVAL:
-            away = distances(self.domain)
-            where[:size] = away / away[-1] if away[-1] > 0 else np.arange(size) / (size - 1)
-        elif size > 1:
-            where[:size] = np.arange(size) / (size - 1)
-        where[size] = 1 + 1 / max(size, 1)
-        return where
+        """Where each code lies; see :attr:`reveil.models.domains.Domain.positions`."""
+        return self.meaning.positions
 
-    @cached_property
+    @property
     def boundaries(self) -> CodeArray:
         """Depth of the taxonomy boundary behind each code; 0 where there is no taxonomy."""
-        depths = np.zeros(len(self.domain) + 1, np.int32)
-        if self.taxonomy is not None:
-            depths[: len(self.domain) - 1] = self.taxonomy.boundary_depth
-        return depths
+        return self.meaning.boundaries
 
 
 @dataclass(frozen=True)
 class SensitiveAttribute:
-    """One sensitive attribute: a code per record, how many codes there are and how they relate."""
+    """One sensitive attribute: a code for each record, and what the codes mean."""
 
-    name: str
+    meaning: SensitiveDomain
     codes: CodeArray = field(repr=False)
-    domain: int
-    ordered: bool
-    levels: CodeArray | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.meaning.name
+
+    @property
+    def domain(self) -> int:
+        """How many codes there are."""
+        return self.meaning.size
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the codes is that of the values."""
+        return self.meaning.ordered
+
+    @property
+    def levels(self) -> CodeArray | None:
+        """The nodes above each code, level by level, where there is a hierarchy."""
+        return self.meaning.levels
 
     def reference(self, records: npt.NDArray[np.integer] | None = None) -> Reference:
         """Return the table's distribution over all records, or over the published ones."""
         codes = self.codes if records is None else self.codes[records]
         return Reference(np.bincount(codes, minlength=self.domain).astype(np.int64), self.ordered, self.levels)
+
+
+@dataclass(frozen=True)
+class Domains:
+    """What the codes of all columns mean."""
+
+    quasi: tuple[Domain, ...]
+    sensitive: tuple[SensitiveDomain, ...]
+
+    @classmethod
+    def of(cls, schema: Schema, shards: Sequence[Mapping[str, ValueCounts]]) -> Domains:
+        """Return the domains of a table whose shards have these values; see :func:`count_values`."""
+
+        def whole(name: str) -> ValueCounts:
+            return ValueCounts.merged([shard[name] for shard in shards])
+
+        quasi = tuple(Domain.of(whole(name), schema[name]) for name in schema.quasi)
+        return cls(quasi, tuple(SensitiveDomain.of(whole(name), schema[name]) for name in schema.sensitive))
+
+    def code(self, snapshot: Snapshot) -> Codes:
+        """Turn a snapshot, or a shard of one, into codes."""
+        frame = snapshot.frame
+        quasi = tuple(each(lambda own: Attribute(own, own.code(frame[own.name])), self.quasi, frame.height))
+        sensitive = tuple(SensitiveAttribute(own, own.code(frame[own.name])) for own in self.sensitive)
+        return Codes(quasi, sensitive, frame.height)
 
 
 @dataclass(frozen=True)
@@ -140,6 +209,14 @@ class Codes:
         return {attribute.name: attribute.reference(records) for attribute in self.sensitive}
 
 
+def count_values(snapshot: Snapshot) -> dict[str, ValueCounts]:
+    """Count the values of the columns that become codes, in a snapshot or in a shard of one."""
+    schema, frame = snapshot.schema, snapshot.frame
+    names = (*schema.quasi, *schema.sensitive)
+    counted = each(lambda name: ValueCounts.of(frame[name], schema[name]), names, frame.height)
+    return dict(zip(names, counted, strict=True))
+
+
 def encode(snapshot: Snapshot) -> Codes:
     """Turn a snapshot into codes."""
     schema, frame = snapshot.schema, snapshot.frame
@@ -150,113 +227,11 @@ def encode(snapshot: Snapshot) -> Codes:
 
 def encode_quasi(values: pl.Series, column: Column) -> Attribute:
     """Give each value of a quasi column its code."""
-    if column.taxonomy is not None:
-        domain = pl.Series(column.name, column.taxonomy.leaves, dtype=pl.String)
-        return Attribute(column.name, Kind.TAXONOMY, _places(canonical_text(values), domain), domain, column.taxonomy)
-    if column.order is not None:
-        domain = pl.Series(column.name, column.order, dtype=pl.String)
-        return Attribute(column.name, Kind.ORDERED, _places(canonical_text(values), domain), domain)
-    if is_ordered(values.dtype):
-        codes, domain = _ranks(values)
-        return Attribute(column.name, Kind.INTERVAL, codes, domain)
-    text = canonical_text(values)
-    counts = text.rename("value").drop_nulls().value_counts(name="n").sort(["n", "value"], descending=[True, False])
-    domain = counts["value"].rename(column.name)
-    return Attribute(column.name, Kind.SET, _places(text, domain), domain)
+    domain = Domain.of(ValueCounts.of(values, column), column)
+    return Attribute(domain, domain.code(values))
 
 
 def encode_sensitive(values: pl.Series, column: Column) -> SensitiveAttribute:
     """Give each value of a sensitive column its code; bins hold equally many records, as far as ties allow."""
-    has_null = int(values.null_count() > 0)
-    if column.taxonomy is not None:
-        codes = _places(canonical_text(values), pl.Series(column.taxonomy.leaves, dtype=pl.String))
-        return SensitiveAttribute(
-            column.name, codes, len(column.taxonomy.leaves) + 1, False, _with_null(column.taxonomy)
-        )
-    if column.order is not None:
-        codes = _places(canonical_text(values), pl.Series(column.order, dtype=pl.String))
-        return SensitiveAttribute(column.name, codes, len(column.order) + has_null, True)
-    if is_ordered(values.dtype):
-        codes, domain = _ranks(values)
-        size = len(domain)
-        if column.bins is not None:
-            codes, size = _binned(codes, size, column.bins)
-        return SensitiveAttribute(column.name, codes, size + has_null, True)
-    text = canonical_text(values)
-    domain = text.drop_nulls().unique().sort()
-    return SensitiveAttribute(column.name, _places(text, domain), len(domain) + has_null, False)
-
-
-def is_ordered(dtype: pl.DataType) -> bool:
-    """Return whether values of this type have a natural order: numbers, dates and times."""
-    return dtype.is_numeric() or dtype.is_temporal()
-
-
-def distances(values: pl.Series) -> FloatArray:
-    """Return how far each of some ascending numbers, dates or times lies from the first, on a common scale.
-
-    Whole numbers are subtracted before they become floats, so that neighbours beyond 2**53 stay apart; floats are
-    scaled first, so that a difference cannot overflow.
-    """
-    physical = values.to_physical()
-    if physical.dtype in (pl.Int128, pl.UInt128):
-        numbers = physical.to_list()
-        return np.array([float(number - numbers[0]) for number in numbers])
-    if physical.dtype.is_integer():
-        wrapped = physical.to_numpy().astype(np.uint64)  # modulo 2**64, in which ascending differences are exact
-        return np.asarray(wrapped - wrapped[0], np.float64)
-    floats = physical.cast(pl.Float64).to_numpy() * 0.25
-    return np.asarray(floats - floats[0], np.float64)
-
-
-def _places(text: pl.Series, domain: pl.Series) -> CodeArray:
-    """Return the place of each text in the domain, nulls behind the last."""
-    if len(domain) == 0:
-        return np.zeros(len(text), np.int32)
-    places = text.cast(pl.Enum(domain)).to_physical().cast(pl.Int32)
-    return places.fill_null(len(domain)).to_numpy().astype(np.int32, copy=False)
-
-
-def _ranks(values: pl.Series) -> tuple[CodeArray, pl.Series]:
-    """Return dense ranks by value, nulls last, and the distinct values in order."""
-    size = len(values)
-    present = values if values.null_count() == 0 else values.drop_nulls()
-    physical = present.to_physical()
-    if physical.dtype.is_integer() and physical.dtype != pl.Int128 and len(present):
-        numbers = physical.to_numpy()
-        least, most = int(numbers.min()), int(numbers.max())
-        if most - least <= _DENSE_RANGE * size + 1024 and most < 2**62 and least > -(2**62):
-            offsets = numbers.astype(np.int64) - least
-            seen = np.zeros(most - least + 1, np.bool_)
-            seen[offsets] = True
-            rank = np.cumsum(seen, dtype=np.int32) - np.int32(1)
-            domain = pl.Series(values.name, np.flatnonzero(seen) + least).cast(physical.dtype).cast(values.dtype)
-            return _spread(rank[offsets], values, len(domain)), domain
-    domain = present.unique().sort()
-    ranks = present.rank("dense").cast(pl.Int32).to_numpy() - np.int32(1) if len(present) else np.zeros(0, np.int32)
-    return _spread(ranks, values, len(domain)), domain
-
-
-def _spread(ranks: CodeArray, values: pl.Series, null_code: int) -> CodeArray:
-    """Put the ranks of the non-null values back in their places."""
-    if values.null_count() == 0:
-        return ranks
-    codes = np.full(len(values), null_code, np.int32)
-    codes[values.is_not_null().to_numpy()] = ranks
-    return codes
-
-
-def _binned(codes: CodeArray, size: int, bins: int) -> tuple[CodeArray, int]:
-    """Put ranks into bins of about equally many records; equal values share a bin, nulls stay apart."""
-    counts: IntArray = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
-    before = np.cumsum(counts) - counts
-    bin_of = before * bins // max(int(counts.sum()), 1)
-    used, place = np.unique(bin_of, return_inverse=True)
-    return np.append(place, len(used)).astype(np.int32)[codes], len(used)
-
-
-def _with_null(taxonomy: Taxonomy) -> CodeArray:
-    """Return the levels of a taxonomy with a missing value directly under the root."""
-    beside = np.full((taxonomy.levels.shape[0], 1), len(taxonomy.labels), np.int32)
-    beside[0] = taxonomy.levels[0, 0]
-    return np.hstack([taxonomy.levels, beside])
+    domain = SensitiveDomain.of(ValueCounts.of(values, column), column)
+    return SensitiveAttribute(domain, domain.code(values))

@@ -279,7 +279,7 @@ class GroupStats:
 class GroupRegions:
     """For each group the region of space that encloses it: codes ``lo..hi`` of each attribute, and a level.
 
-    ``lo`` and ``hi`` are (groups, attributes); null is the last code of an attribute. Any two regions are nested or
+    ``lo`` and ``hi`` are (groups, attributes); null is the last code of an attribute. Two regions are nested or
     disjoint, the inner of two has the higher level, and a record is in the group of the innermost region that holds it.
     """
 

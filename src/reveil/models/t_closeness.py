@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -95,7 +95,7 @@ class TCloseness(ValueModel):
     def _holds(self, stats: GroupStats, name: str) -> BoolArray:
         return at_most(*self._distances(stats, name), self._exact) & (stats.histograms[name].distinct > 0)
 
-    def achieved(self, stats: GroupStats) -> dict[str, Any]:
+    def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return for each attribute the largest distance of any group, rounded up to six decimals."""
         levels: dict[str, float] = {}
         for name in self._names(stats):
@@ -147,7 +147,7 @@ def earth_movers_distance(
     steps = int(np.count_nonzero(table)) if levels is None else 2 * len(levels) + 2
     small = histogram.totals <= LIMIT // 2 // max(int(table.sum()) * steps, 1)
 
-    def of(part: Histogram, dtype: np.dtype[Any]) -> tuple[WholeArray, WholeArray]:
+    def of(part: Histogram, dtype: np.dtype[np.generic]) -> tuple[WholeArray, WholeArray]:
         return _ordered(part, table, dtype) if levels is None else _by_levels(part, table, levels, dtype)
 
     if small.all():
@@ -158,7 +158,7 @@ def earth_movers_distance(
     return numerator, denominator
 
 
-def _ordered(histogram: Histogram, table: IntArray, dtype: np.dtype[Any]) -> tuple[WholeArray, WholeArray]:
+def _ordered(histogram: Histogram, table: IntArray, dtype: np.dtype[np.generic]) -> tuple[WholeArray, WholeArray]:
     """Distance of values in a row, neighbours 1/(s - 1) apart: (1/(s-1)) sum_i |sum_{j<=i} (p_j - q_j)|.
 
     Over the border between value i and the next exactly the difference of what lies below it must be carried, which
@@ -197,7 +197,7 @@ def _ordered(histogram: Histogram, table: IntArray, dtype: np.dtype[Any]) -> tup
 
 
 def _by_levels(
-    histogram: Histogram, table: IntArray, levels: CodeArray, dtype: np.dtype[Any]
+    histogram: Histogram, table: IntArray, levels: CodeArray, dtype: np.dtype[np.generic]
 ) -> tuple[WholeArray, WholeArray]:
     """Distance of leaves of a tree of height H, two of them h/H apart if their lowest common node has height h.
 

@@ -12,13 +12,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import polars as pl
 
 from reveil.core.disk import sync_file, sync_folder
 from reveil.core.errors import FileError
-from reveil.releases.manifest import MANIFEST, manifest_at, manifest_path
-from reveil.tables.formats import endings, find_format, format_of, in_words
+from reveil.releases.manifest_files import MANIFEST, manifest_at, manifest_path
+from reveil.tables.formats import ending_of, find_format, format_of, in_words, readable
 from reveil.tables.formats.base import FAILURES
 from reveil.tables.formats.csv_file import guessed_names
 from reveil.tables.snapshot.types import outside_the_calendar
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from reveil.releases.manifest import Manifest
 
 DRAFT = ".reveil-draft-"
-VAULT_FILE = "vault.duckdb"  # a folder with this is a vault
+# A folder with one of these is a vault, or has the copies of releases that belong to one.
+VAULT_FILES = ("vault.duckdb", "pieces.sqlite", "vault.copies")
 SECOND = ".sensitive"
 
 
@@ -55,13 +57,26 @@ def batch_path(table: str | Path) -> Path:
 
 def tables_of(path: Path, manifest: Manifest | None) -> list[Path]:
     """Return the files that hold a release, in the order in which they are digested; without a manifest one."""
-    return [path, batch_path(path)] if manifest is not None and manifest.two_tables else [path]
+    if manifest is None:
+        return [path]
+    seconds = manifest.second_tables
+    if seconds:
+        return [path, *(second_path(path, name, len(seconds)) for name in seconds)]
+    return [path, batch_path(path)] if manifest.two_tables else [path]
+
+
+def second_path(table: Path, name: str, tables: int) -> Path:
+    """Return where the table of one sensitive column lies; of the only one, as ever."""
+    if tables == 1:
+        return batch_path(table)
+    return table.with_suffix(f"{SECOND}.{quote(name, safe='')}{table.suffix}")
 
 
 def output_path(path: str | Path) -> Path:
     """Return the path a release is to be written to, checked before any work is done."""
     target = Path(path)
-    if format_of(target) is None:
+    form = format_of(target)
+    if form is None or form.read_only:
         raise FileError(f"a release is written as {in_words()}", file=target, hint="Choose one of these endings.")
     try:
         str(target).encode()
@@ -101,8 +116,8 @@ def file_target(given: str | Path, kept: Kept, *, config: bool = False) -> Path:
     _spare(path, kept)
     if not path.is_file():
         return path
-    kinds = {**dict.fromkeys(endings(), "a table"), ".toml": "a config", ".anchor": "the anchor of a vault"}
-    what = None if config and path.suffix.lower() == ".toml" else kinds.get(path.suffix.lower())
+    kinds = {**dict.fromkeys(readable(), "a table"), ".toml": "a config", ".anchor": "the anchor of a vault"}
+    what = None if config and path.suffix.lower() == ".toml" else kinds.get(ending_of(path))
     what = "the manifest of a release" if manifest_at(path) is not None else what
     if what is not None:
         raise FileError(f"this would replace {what}", file=path, hint="Choose another name.")
@@ -116,7 +131,7 @@ def _spare(path: Path, kept: Kept) -> None:
             raise FileError("this would replace a file that is read", file=path, hint="Choose another name with -o.")
     real = Path(os.path.realpath(path))
     inside = any(real.is_relative_to(os.path.realpath(folder)) for folder in kept.folders)
-    if inside or any((folder / VAULT_FILE).exists() for folder in real.parents):
+    if inside or any((folder / name).exists() for folder in real.parents for name in VAULT_FILES):
         raise FileError("this would be inside the vault", file=path, hint="Choose another folder with -o.")
     raw = [name for name in header_of(real) if name in kept.columns] if kept.columns and real.is_file() else []
     if raw:
@@ -137,8 +152,8 @@ def header_of(path: Path) -> list[str]:
 def holder(path: Path) -> JSONObject | None:
     """Return the manifest of the release that a file is part of, as far as one beside it says so."""
     stem, places = path.stem, [manifest_path(path)]
-    if stem.endswith(SECOND):
-        places.append(path.with_name(stem.removesuffix(SECOND) + MANIFEST))
+    if stem.endswith(SECOND) or f"{SECOND}." in stem:
+        places.append(path.with_name(stem.rpartition(SECOND)[0] + MANIFEST))
     for place in places:
         found = manifest_at(place)
         if found is not None:
@@ -159,6 +174,17 @@ def not_of_another(target: Path, manifest: JSONObject) -> None:
             file=target,
             hint="Choose another name with -o, or move that release away with its manifest.",
         )
+
+
+def check_seconds(target: Path, manifest: Manifest) -> None:
+    """Refuse to write the tables of sensitive columns over files that are no part of this release."""
+    for path in tables_of(target, manifest)[1:]:
+        if path.is_dir() or (path.exists() and holder(path) is None and len(manifest.second_tables) > 1):
+            raise FileError(
+                "this would replace a file that is no part of a release",
+                file=path,
+                hint="Choose another name with -o: each sensitive column has a table of its own beside it.",
+            )
 
 
 def _which(manifest: JSONObject) -> tuple[object, ...]:

@@ -9,17 +9,14 @@ undo the shuffle.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from reveil.core.errors import FileError
 from reveil.core.json_values import JSON, FrozenObject, frozen_object, thawed
+from reveil.releases.domains import check_domains
 from reveil.releases.reading import ManifestObject, UnusableError, read_promise
 
 if TYPE_CHECKING:
@@ -27,8 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 READ = (1, FORMAT)  # formats that are understood; the first states a kind with parameters, and no limits
-MANIFEST = ".manifest.json"
-LARGEST = 1 << 26  # bytes of a manifest that is looked at in passing
+VISITS = "visits"  # what the rows of a table were whose records were put together
 SECOND = "sensitive"  # the second table of a release that has two
 
 
@@ -46,6 +42,7 @@ class PublishedColumn:
 
     ``form`` is how its cells are written, ``type`` that of its values. ``compare`` is set where spellings are taken for
     one value, ``hierarchy`` where cells list the leaves of one, and ``table`` where the column is in the second table.
+    ``coarse`` are the declared ends and steps to which its values were cut and rounded: top, bottom, round.
     """
 
     name: str
@@ -55,10 +52,15 @@ class PublishedColumn:
     compare: str | None = None
     hierarchy: str | None = None
     table: str | None = None
+    coarse: Mapping[str, JSON] | None = None
+
+    def __post_init__(self) -> None:
+        if self.coarse is not None:
+            object.__setattr__(self, "coarse", frozen_object(self.coarse))
 
     def to_json(self) -> dict[str, JSON]:
         """Return it as a manifest has it; what is not set is left out."""
-        said = {own.name: getattr(self, own.name) for own in fields(self)}
+        said = {own.name: thawed(getattr(self, own.name)) for own in fields(self)}
         return {key: value for key, value in said.items() if value is not None}
 
 
@@ -83,7 +85,9 @@ class Manifest(Mapping[str, JSON]):
 
     ``release`` and ``created`` are None where nobody knows them, ``suppressed`` where it is kept secret. ``stale`` rows
     show what their person was told with last. ``adopted`` are the releases of the series that came from elsewhere,
-    ``selection`` the columns that decided who is in this one. ``digest`` is that of the bytes as they were written,
+    ``selection`` the columns that decided who is in this one, ``domains`` the declared orders and hierarchies
+    (:mod:`reveil.releases.domains`). ``records`` says, where rows of the table were visits, by which rule a person's
+    rows became one value of each column (``*``: of all others). ``digest`` is that of the bytes as they were written,
     ``digests`` has it for each format, ``previous`` is the digest of the manifest before. ``others`` are keys that this
     version does not know.
     """
@@ -105,6 +109,8 @@ class Manifest(Mapping[str, JSON]):
     previous: str | None = None
     selection: tuple[str, ...] | None = None
     adopted: tuple[int, ...] = ()
+    domains: Mapping[str, JSON] | None = None
+    records: Mapping[str, str] | None = None
     digest: str | None = None
     digests: Mapping[str, str] | None = None
     format: int = FORMAT
@@ -114,8 +120,9 @@ class Manifest(Mapping[str, JSON]):
     def __post_init__(self) -> None:
         for name in ("achieved", "others"):
             object.__setattr__(self, name, frozen_object(getattr(self, name)))
-        if self.digests is not None:
-            object.__setattr__(self, "digests", frozen_object(self.digests))
+        for name in ("digests", "domains", "records"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen_object(getattr(self, name)))
 
     def __getitem__(self, key: str) -> JSON:
         return self.to_json()[key]
@@ -142,6 +149,16 @@ class Manifest(Mapping[str, JSON]):
     def two_tables(self) -> bool:
         """Whether some columns are in a second table."""
         return any(column.table == SECOND for column in self.columns)
+
+    @property
+    def second_tables(self) -> dict[str, tuple[str, ...]]:
+        """The tables of sensitive columns, each with groups of its own: what is in each, in the order of the config."""
+        found: dict[str, tuple[str, ...]] = {}
+        for column in self.columns:
+            if column.table is not None and column.table.startswith(f"{SECOND}/"):
+                name = column.table.removeprefix(f"{SECOND}/")
+                found[name] = (*found.get(name, ()), column.name)
+        return found
 
     def column(self, name: str) -> PublishedColumn:
         """Return the description of a column."""
@@ -172,6 +189,8 @@ class Manifest(Mapping[str, JSON]):
             "achieved": thawed(self.achieved),
             "selection": None if self.selection is None else {"columns": list(self.selection)},
             "adopted": list(self.adopted) or None,
+            "domains": thawed(self.domains),
+            "records": None if self.records is None else {"of": VISITS, "rules": thawed(self.records)},
             "digest": self.digest,
             "digests": thawed(self.digests),
             "previous": self.previous,
@@ -207,6 +226,8 @@ class Manifest(Mapping[str, JSON]):
             previous=told.text("previous"),
             selection=_selection(told),
             adopted=told.counts("adopted"),
+            domains=check_domains(told.given.get("domains"), columns),
+            records=_records(told),
             digest=told.text("digest"),
             digests=_digests(told),
             format=told.number("format"),
@@ -218,15 +239,24 @@ class Manifest(Mapping[str, JSON]):
 KEYS = (
     *("format", "reveil", "series", "series_id", "release", "created", "guarantee", "claim", "assumes", "promise"),
     *("columns", "rows", "groups", "suppressed", "withheld", "dirty", "stale", "counterfeits", "achieved"),
-    *("selection", "adopted", "digest", "digests", "previous"),
+    *("selection", "adopted", "domains", "records", "digest", "digests", "previous"),
 )
-OPTIONAL = frozenset(["reveil", "series_id", "promise", "stale", "selection", "adopted", "digests"])
+OPTIONAL = frozenset(
+    ["reveil", "series_id", "promise", "stale", "selection", "adopted", "domains", "records", "digests"]
+)
 _FORMS = ("interval", "set", "label", "value", "foreign")  # of cells, as reveil.tables.notation has them
 
 
 def _column(given: Mapping[str, JSON]) -> PublishedColumn:
     known = [own.name for own in fields(PublishedColumn)]
-    said = {key: value for key, value in given.items() if isinstance(value, str)}
+    said: dict[str, Any] = {key: value for key, value in given.items() if isinstance(value, str)}
+    coarse = given.get("coarse")
+    if coarse is not None:
+        if not isinstance(coarse, Mapping) or not coarse or not coarse.keys() <= {"top", "bottom", "round"}:
+            raise UnusableError("columns")
+        if not all(isinstance(end, str | int | float) and not isinstance(end, bool) for end in coarse.values()):
+            raise UnusableError("columns")
+        said["coarse"] = coarse
     if said.keys() != given.keys() or not set(known[:4]) <= said.keys() <= set(known) or said["form"] not in _FORMS:
         raise UnusableError("columns")
     return PublishedColumn(**said)
@@ -248,6 +278,18 @@ def _selection(told: ManifestObject) -> tuple[str, ...] | None:
     selection = ManifestObject(told.object("selection"), "selection")
     selection.check_keys(["columns"])
     return selection.texts("columns")
+
+
+def _records(told: ManifestObject) -> dict[str, str] | None:
+    if told.given.get("records") is None:
+        return None
+    records = ManifestObject(told.object("records"), "records")
+    records.check_keys(["of", "rules"])
+    rules = records.object("rules")
+    found = {key: value for key, value in rules.items() if isinstance(value, str)}
+    if records.given["of"] != VISITS or len(found) != len(rules):
+        raise UnusableError("records")
+    return found
 
 
 def _digests(told: ManifestObject) -> dict[str, str] | None:
@@ -274,11 +316,20 @@ def make_manifest(
     dirty: int = 0,
     stale: int | None = None,
     counterfeits: Counterfeits | None = None,
+    domains: Mapping[str, JSON] | None = None,
+    related: bool = False,
 ) -> Manifest:
-    """Make a manifest of now; ``digest`` is known when the table is written, ``previous`` to a series."""
+    """Make a manifest of now; ``digest`` is known when the table is written, ``previous`` to a series.
+
+    ``related``: the owner declared who belongs together.
+    """
     described = tuple(columns)
     if promise.claim:
         promise = replace(promise, assumes=(*promise.assumes, *_several(described)))
+    if promise.claim and related:
+        promise = replace(
+            promise, assumes=(*promise.assumes, _RELATED), not_covered=(*promise.not_covered, _OF_RELATIVES)
+        )
     return Manifest(
         series=series,
         release=release,
@@ -293,6 +344,7 @@ def make_manifest(
         dirty=dirty,
         stale=stale,
         counterfeits=counterfeits or Counterfeits(),
+        domains=domains,
     )
 
 
@@ -301,9 +353,17 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+_RELATED = "The value of one person tells nothing of another's: people who belong together are taken one by one."
+_OF_RELATIVES = (
+    "What the values of a household tell of one of its members, by the rows that are left in a group or because "
+    "relatives have the same."
+)
+
+
 def _several(columns: Iterable[PublishedColumn]) -> tuple[str, ...]:
     """Return what a release with several sensitive columns in a row rests on."""
-    many = sum(column.role == "sensitive" for column in columns)
+    # In tables of their own, values stand beside no row by which they could be found.
+    many = sum(column.role == "sensitive" and not (column.table or "").startswith(f"{SECOND}/") for column in columns)
     if many < 2:
         return ()
     words = (
@@ -311,81 +371,3 @@ def _several(columns: Iterable[PublishedColumn]) -> tuple[str, ...]:
         "itself, and whoever knows one may find the row by it and read the others."
     )
     return (words,)
-
-
-def manifest_path(table: str | Path) -> Path:
-    """Return where the manifest of a table lies."""
-    return Path(table).with_suffix(MANIFEST)
-
-
-def manifest_bytes(manifest: Manifest) -> bytes:
-    """Return a manifest as it is written."""
-    return (json.dumps(manifest.to_json(), indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def manifest_at(path: Path) -> dict[str, JSON] | None:
-    """Return what a file says if it looks like a manifest of Reveil's; None for anything else."""
-    try:
-        if path.stat().st_size > LARGEST:
-            return None
-        manifest = read_json(path)
-    except (OSError, ValueError):
-        return None
-    return manifest if isinstance(manifest, dict) and "reveil" in manifest and "release" in manifest else None
-
-
-def read_manifest(table: str | Path) -> Manifest:
-    """Read the manifest beside a table."""
-    path = manifest_path(table)
-    unreadable = FileError("this manifest cannot be read", file=path, hint="It must be the JSON that Reveil wrote.")
-    try:
-        given = read_json(path)
-    except FileNotFoundError:
-        raise FileError(
-            "this release has no manifest",
-            file=table,
-            hint=f"Reveil writes {path.name} beside each table; keep the two together.",
-        ) from None
-    except (OSError, ValueError):
-        raise unreadable from None
-    if not isinstance(given, dict) or given.get("format") not in READ:
-        raise FileError(
-            "this manifest has a format that this version does not know",
-            file=path,
-            hint=f"This is Reveil {version()}; it reads the formats {' and '.join(map(str, READ))}.",
-        )
-    try:
-        manifest = Manifest.from_json(given)
-        if manifest.digest is None:
-            raise UnusableError("digest")
-    except RecursionError:
-        raise unreadable from None
-    except UnusableError as wrong:
-        raise FileError(
-            f"this manifest has no usable {wrong.key!r}", file=path, hint="Use the one that Reveil wrote."
-        ) from None
-    return manifest
-
-
-def read_json(path: Path) -> JSON:
-    """Read a JSON file; what is not JSON, or nested without end, raises ValueError."""
-    try:
-        content: JSON = json.loads(path.read_bytes())
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    return content
-
-
-def digest_of(*files: str | Path) -> str:
-    """Return the digest of the bytes of the given files, in order."""
-    total = hashlib.sha256()
-    for file in files:
-        with Path(file).open("rb") as stream:
-            while block := stream.read(1 << 20):
-                total.update(block)
-    return "sha256:" + total.hexdigest()
-
-
-def digest_of_bytes(content: bytes) -> str:
-    """Return the digest of some bytes."""
-    return "sha256:" + hashlib.sha256(content).hexdigest()

@@ -93,7 +93,8 @@ class Promise:
     ``people`` told apart. ``against``: what the adversary knows of people: ``nothing``, ``presence``, ``events``.
     ``limits``: of which attacks it speaks and how far they may get; None where a manifest does not state them.
     ``not_covered``: what nothing is promised about. ``signatures``: whether everybody's set of values is ``kept`` while
-    they stay, or any two of one person are the same or ``apart``; None where groups follow no such rule.
+    they stay, or any two of one person are the same or ``apart``; None where groups follow no such rule. ``bounds`` has
+    the bound of each sensitive column where they have groups of their own; ``bound`` is the largest of them then.
     """
 
     kind: str
@@ -107,9 +108,12 @@ class Promise:
     limits: tuple[StatedLimit, ...] | None = None
     not_covered: tuple[str, ...] = ()
     signatures: Signatures | None = None
+    bounds: FrozenObject | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", frozen_object(self.settings))
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", frozen_object(self.bounds))
 
     @property
     def is_known(self) -> bool:
@@ -124,7 +128,7 @@ class Promise:
     def to_json(self) -> dict[str, JSON]:
         """Return the key ``promise`` of a manifest: all but the kind and the claim, which have keys of their own."""
         return {
-            "bound": self.bound,
+            "bound": self.bound if self.bounds is None else thawed(self.bounds),
             "about": self.about,
             "against": self.against,
             "grade": self.grade,
@@ -141,6 +145,12 @@ class Promise:
         stated = _object(given, KEYS)
         bound, about, against, signatures = (stated[key] for key in ("bound", "about", "against", "signatures"))
         grade, parameters, limits = stated["grade"], stated["parameters"], stated["limits"]
+        bounds = bound if isinstance(bound, Mapping) and bound else None
+        if bounds is not None:
+            shares = [share for share in bounds.values() if is_share(share) and share is not None]
+            if len(shares) < len(bounds):
+                raise ValueError("not a promise")
+            bound = max(shares)
         if not is_share(bound) or not (grade is None or isinstance(grade, str)) or not isinstance(parameters, Mapping):
             raise ValueError("not a promise")
         if limits is not None and not isinstance(limits, list | tuple):
@@ -157,6 +167,7 @@ class Promise:
             None if limits is None else tuple(map(StatedLimit.from_json, limits)),
             texts(stated["not_covered"]),
             _one_of(signatures, get_args(Signatures)),  # type: ignore[arg-type]
+            None if bounds is None else frozen_object(bounds),
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,10 @@ import polars as pl
 from reveil.core import registry
 from reveil.core.errors import FileError, InputError, VerificationError
 from reveil.core.threads import each
+from reveil.releases.cell_types import dtype_named
 from reveil.releases.files import (
     batch_path,
+    check_seconds,
     draft_folder,
     not_of_another,
     output_path,
@@ -24,17 +25,30 @@ from reveil.releases.files import (
     tables_of,
     write_table,
 )
-from reveil.releases.manifest import SECOND, Manifest, digest_of, manifest_bytes, manifest_path, read_manifest
-from reveil.releases.table import COUNT, GROUP, LEVEL, Cells, CodeArray, PublishedTable, batch_text, batch_typed
+from reveil.releases.manifest import SECOND, Manifest
+from reveil.releases.manifest_files import digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.releases.table import (
+    COUNT,
+    GROUP,
+    LEVEL,
+    Cells,
+    CodeArray,
+    PublishedTable,
+    SecondTable,
+    batch_text,
+    batch_typed,
+    group_column,
+)
 from reveil.tables.formats import check_path, ending_of, find_format
 from reveil.tables.formats.base import FAILURES
 from reveil.tables.notation import Form, from_text
+from reveil.tables.snapshot import to_native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from reveil.core.json_values import JSON
-    from reveil.releases.answers import Count
+    from reveil.core.arrays import IntArray
+    from reveil.releases.answers import Count, Crosstab, Figure
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
 
@@ -42,28 +56,6 @@ if TYPE_CHECKING:
 _UNREADABLE = (*FAILURES, LookupError, TypeError, AttributeError, ArithmeticError)
 _THREADED = 20_000
 _ENDS = ["lo", "hi", "null"]  # of a typed interval
-TYPES = frozenset(
-    [
-        "Int8",
-        "Int16",
-        "Int32",
-        "Int64",
-        "Int128",
-        "UInt8",
-        "UInt16",
-        "UInt32",
-        "UInt64",
-        "UInt128",
-        "Float32",
-        "Float64",
-        "Decimal",
-        "String",
-        "Boolean",
-        "Date",
-        "Datetime",
-        "Time",
-    ]
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +64,9 @@ class Release(PublishedTable):
 
     manifest: Manifest = field(kw_only=True)
     source: Path | None = field(default=None, compare=False, kw_only=True)  # the file it was read from
+    whole: Release | None = field(default=None, compare=False, repr=False, kw_only=True)  # of which it shows one column
+    # Which row of the table before each row was, where another tool left that in.
+    row_numbers: IntArray | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -83,13 +78,39 @@ class Release(PublishedTable):
         other.__dict__.update({key: own for key, own in self.__dict__.items() if key == "text"})
         return other
 
-    def count(self, expression: str | Expression, schema: Schema | None = None) -> Count:
-        """Count the records that satisfy an expression: an estimate, and bounds that hold whatever they are.
+    def count(self, expression: str | Expression | None = None, schema: Schema | None = None) -> Count:
+        """Count the records that satisfy an expression: an estimate, bounds that hold whatever they are, an interval.
 
-        ``schema`` gives hierarchies and orders: without it, only published labels of a hierarchy have a meaning.
+        ``schema`` gives hierarchies and orders that the manifest does not carry.
         """
-        answer: Count = registry.find("questions", "count")(self, expression, schema)
+        answer: Count = registry.find("questions", "count")().of(self, expression, schema)
         return answer
+
+    def mean(self, column: str, expression: str | Expression | None = None, schema: Schema | None = None) -> Figure:
+        """Return the mean of a column over the records that satisfy an expression; without one, over all."""
+        answer: Figure = registry.find("questions", "mean")(column).of(self, expression, schema)
+        return answer
+
+    def quantile(
+        self, column: str, q: float, expression: str | Expression | None = None, schema: Schema | None = None
+    ) -> Figure:
+        """Return the smallest value that a share ``q`` of the records that satisfy an expression reach from below."""
+        answer: Figure = registry.find("questions", "quantile")(column, q).of(self, expression, schema)
+        return answer
+
+    def crosstab(
+        self, a: str, b: str, expression: str | Expression | None = None, schema: Schema | None = None
+    ) -> Crosstab:
+        """Count the records for every value of one column together with every value of another."""
+        answer: Crosstab = registry.find("questions", "crosstab")(a, b).of(self, expression, schema)
+        return answer
+
+    def sample(self, n: int | None = None, seed: int = 0, schema: Schema | None = None) -> Any:
+        """Draw plain records that agree with the release, for tools that cannot read ranges; in the caller's type.
+
+        Without ``n`` as many as the release has records: then they are one of the tables that it could be of.
+        """
+        return to_native(registry.find("questions", "sample")(self, n, seed, schema), self.native)
 
     def write(self, path: str | Path) -> Path:
         """Write table and manifest.
@@ -110,6 +131,7 @@ class Release(PublishedTable):
         """
         target = output_path(path)
         not_of_another(target, self.manifest)
+        check_seconds(target, self.manifest)
         try:
             return self._write_checked(target, check, done)
         except OSError:
@@ -118,7 +140,8 @@ class Release(PublishedTable):
             ) from None
 
     def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
-        leftover = [] if self.batch is not None else _second_table(target)
+        own = tables_of(target, self.manifest)
+        leftover = [path for path in _second_tables(target) if path not in own]
         with draft_folder(target) as folder:
             draft = folder / target.name
             text_only = find_format(target).text_only
@@ -126,6 +149,8 @@ class Release(PublishedTable):
             if self.batch is not None:
                 write_table(batch_text(self.batch) if text_only else batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
+            for second, place in zip(self.seconds, tables[1:] if self.seconds else (), strict=True):
+                write_table(batch_text(second.batch) if text_only else batch_typed(second.batch), place)
             digest = digest_of(*tables)
             digests = {**_still_true(target, self.manifest), _format(target): digest}
             manifest = replace(self.manifest, digest=digest, digests=digests)
@@ -145,10 +170,11 @@ class Release(PublishedTable):
         check_path(path)
         manifest = read_manifest(path)
         tables = tables_of(path, manifest)
-        if not all(table.is_file() for table in tables):
+        missing = [table for table in tables if not table.is_file()]
+        if missing:
             raise FileError(
                 "this release has a second table, which is missing",
-                file=batch_path(path),
+                file=missing[0],
                 hint="Keep the files of a release together.",
             )
         if digest_of(*tables) not in (manifest.digest, (manifest.digests or {}).get(_format(path))):
@@ -158,8 +184,8 @@ class Release(PublishedTable):
                 hint="It was changed after it was published, or the two files belong to different releases.",
             )
         try:
-            batch = read_table(tables[1]) if len(tables) > 1 else None
-            return replace(_assemble(read_table(path), batch, manifest), source=path)
+            batches = [read_table(table) for table in tables[1:]]
+            return replace(_assemble(read_table(path), batches, manifest), source=path)
         except _UNREADABLE:
             raise FileError(
                 "this release cannot be read", file=path, hint="Its cells do not match its manifest."
@@ -172,7 +198,7 @@ def release_of(table: PublishedTable, manifest: Manifest) -> Release:
     return Release(**columns, manifest=manifest)
 
 
-def classes_of(columns: list[np.ndarray[Any, np.dtype[np.integer[Any]]]], rows: int) -> tuple[CodeArray, CodeArray]:
+def classes_of(columns: list[npt.NDArray[np.integer]], rows: int) -> tuple[CodeArray, CodeArray]:
     """Number the distinct combinations of the given codes; return each row's number and each number's first row."""
     key = np.zeros(rows, np.int64)
     room = 1
@@ -191,11 +217,17 @@ def _same_content(one: Release, other: Release) -> bool:
     """Return whether two releases say the same."""
     if (one.batch is None) != (other.batch is None) or not one.text.equals(other.text, null_equal=True):
         return False
+    if [own.name for own in one.seconds] != [own.name for own in other.seconds]:
+        return False
+    if not all(
+        own.batch.equals(its.batch, null_equal=True) for own, its in zip(one.seconds, other.seconds, strict=True)
+    ):
+        return False
     return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
 
 
-def _second_table(target: Path) -> list[Path]:
-    """Return the second table of a release that stands here already, by its own manifest; nobody else's file."""
+def _second_tables(target: Path) -> list[Path]:
+    """Return the second tables of a release that stands here already, by its own manifest; nobody else's file."""
     try:
         return tables_of(target, read_manifest(target))[1:]
     except (InputError, VerificationError):
@@ -233,9 +265,9 @@ def taken(values: pl.Series, records: npt.NDArray[np.integer]) -> pl.Series:
     return compact(values.gather(records))
 
 
-def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: Manifest) -> Release:
+def _assemble(table: pl.DataFrame, batches: list[pl.DataFrame], manifest: Manifest) -> Release:
     """Turn the rows of a file back into distinct cells and classes."""
-    described = {column.name: column for column in manifest.columns if column.table != SECOND}
+    described = {column.name: column for column in manifest.columns if column.table is None}
     if list(described) != table.columns:
         raise ValueError("the columns of this table are not those of its manifest")
 
@@ -253,29 +285,51 @@ def _assemble(table: pl.DataFrame, batch: pl.DataFrame | None, manifest: Manifes
     distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
     columns = tuple(name for name in described if described[name].role not in (GROUP, LEVEL))
     numbering = [name for name in described if name not in columns]
-    beside = {described[name].role: _whole_numbers(values.pop(name)) for name in numbering}
+    numbers = {name: _whole_numbers(values.pop(name)) for name in numbering}
+    seconds = _second_tables_of(manifest, numbers, batches)
+    beside = {} if seconds else {described[name].role: own for name, own in numbers.items()}
     depth = beside.get(LEVEL)
     if depth is not None and depth.min(initial=0) < 0:
         raise ValueError("levels are counted from 0 up")
-    keys: list[np.ndarray[Any, np.dtype[np.integer[Any]]]] = [index for _, _, index in distinct.values()]
+    keys: list[npt.NDArray[np.integer]] = [index for _, _, index in distinct.values()]
     classes, first = classes_of(keys if depth is None else [*keys, depth], table.height)
     cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
     groups, levels = beside.get(GROUP), None if depth is None else depth[first]
     if groups is not None and groups.min(initial=0) < 0:
         raise ValueError("groups are numbered from 0 up")
-    if batch is None:
+    values_of = pl.DataFrame(values)
+    if seconds or not batches:
         return Release(
-            columns, cells_of, classes, pl.DataFrame(values), groups=groups, levels=levels, manifest=manifest
+            columns, cells_of, classes, values_of, groups=groups, levels=levels, seconds=seconds, manifest=manifest
         )
-    types = {column.name: column.type for column in manifest.columns if column.table == SECOND}
-    types = {GROUP: described[GROUP].type, **types, COUNT: "Int64"}
+    second = _read_batch(batches[0], {own.name: own.type for own in manifest.columns if own.table == SECOND})
+    return Release(columns, cells_of, classes, values_of, groups=groups, batch=second, levels=levels, manifest=manifest)
+
+
+def _second_tables_of(
+    manifest: Manifest, numbers: Mapping[str, CodeArray], batches: list[pl.DataFrame]
+) -> tuple[SecondTable, ...]:
+    """Return the tables of sensitive columns, where each has one."""
+    parts = manifest.second_tables
+    found = []
+    for (name, own), batch in zip(parts.items(), batches if parts else (), strict=True):
+        groups = numbers[group_column(name, len(parts))]
+        if groups.min(initial=0) < 0:
+            raise ValueError("groups are numbered from 0 up")
+        types = {column: manifest.column(column).type for column in own}
+        found.append(SecondTable(name, own, groups, _read_batch(batch, types)))
+    return tuple(found)
+
+
+def _read_batch(batch: pl.DataFrame, types: Mapping[str, str]) -> pl.DataFrame:
+    """Read a second table: group, values, count."""
+    types = {GROUP: "Int32", **types, COUNT: "Int64"}
     if list(types) != batch.columns:
         raise ValueError("the columns of the second table are not those of its manifest")
     second = pl.DataFrame({name: _read_values(batch[name], dtype_named(kind)) for name, kind in types.items()})
     if (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
         raise ValueError("groups are numbered from 0 up and values counted from 1 up")
-    values_of = pl.DataFrame(values)
-    return Release(columns, cells_of, classes, values_of, groups=groups, batch=second, levels=levels, manifest=manifest)
+    return second
 
 
 def _whole_numbers(values: pl.Series) -> CodeArray:
@@ -306,21 +360,3 @@ def places_in(cells: pl.Series, distinct: pl.Series) -> CodeArray:
     place = pl.DataFrame({"cell": distinct}).with_row_index("place")
     joined = pl.DataFrame({"cell": cells}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
     return joined["place"].to_numpy().astype(np.int32)
-
-
-def dtype_name(dtype: pl.DataType) -> str:
-    """Return the name of a column's type as it stands in a manifest."""
-    return repr(dtype)
-
-
-def dtype_named(name: str) -> pl.DataType:
-    """Return the type with this name; a name that is not one of a cell's types raises ValueError."""
-    found = re.fullmatch(r"(\w+)(?:\((.*)\))?", name) if isinstance(name, str) else None
-    if found is None or found[1] not in TYPES:
-        raise ValueError("unknown type")
-    arguments: dict[str, JSON] = {}
-    for part in filter(None, (p.strip() for p in (found[2] or "").split(","))):
-        key, _, value = part.partition("=")
-        arguments[key.strip()] = None if value == "None" else int(value) if value.isdigit() else value.strip("'\"")
-    made: pl.DataType = getattr(pl, found[1])(**arguments)
-    return made

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reveil.core.errors import VerificationError
+from reveil.releases.column_views import column_views
 from reveil.tables.alike import alike, folded, one_spelling
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.schema import FOLDED, Schema
@@ -27,7 +28,7 @@ def spelled(schema: Schema, frame: pl.DataFrame) -> Schema:
         replace(column, spellings=tuple(_texts(frame[column.name]))) if _folds(column, frame) else column
         for column in schema.columns
     ]
-    return Schema.of(columns, schema.null_values)
+    return schema.with_columns(columns)
 
 
 def respelled(release: Release, snapshot: Snapshot) -> Release:
@@ -61,13 +62,14 @@ def with_spellings(release: Release, known: Mapping[str, Iterable[str]], missing
         )
 
     batch = None if release.batch is None else written(release.batch)
-    return replace(release, values=written(release.values), batch=batch)
+    seconds = tuple(replace(second, batch=written(second.batch)) for second in release.seconds)
+    return replace(release, values=written(release.values), batch=batch, seconds=seconds)
 
 
 def check_spellings(release: Release, schema: Schema) -> None:
     """Refuse a release that shows a value in two spellings: they tell apart who has the same."""
-    _, values = release.group_values()
-    for name in values.columns:
+    tables = [view.group_values()[1] for view in column_views(release, joint=False)]
+    for values, name in [(own, name) for own in tables for name in own.columns]:
         if name in schema.sensitive and _folds(schema[name], values) and (many := alike(_texts(shown(values[name])))):
             raise VerificationError(
                 f"column {name!r} shows {many:,} spellings of values that it shows in another one, too",

@@ -40,6 +40,25 @@ class Cells:
         return to_text(self.distinct, self.form)
 
 
+@dataclass(frozen=True)
+class SecondTable:
+    """The values of one sensitive column, or of several that are one value together (``parts``), in a table of its own.
+
+    ``groups`` is the group of each row of the first table; ``batch`` has group, value(s) and count. Counterfeits are
+    here only: a group has more values than rows of the first table.
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    groups: CodeArray = field(repr=False)
+    batch: pl.DataFrame = field(repr=False)
+
+
+def group_column(name: str, tables: int) -> str:
+    """Return what the column of group numbers is called that leads to the table of a sensitive column."""
+    return GROUP if tables == 1 else f"{GROUP}_{name}"
+
+
 @dataclass(frozen=True, repr=False)
 class PublishedTable:
     """What stands in the files of a release.
@@ -50,6 +69,8 @@ class PublishedTable:
     Where the method publishes a column ``group``, ``groups`` has its number per row; a two-table release also has a
     second table ``batch``: group, sensitive values, count. Where boxes are nested, ``levels`` has the level of each
     class, published as the column ``level``: a row stands for the part of its box that no box of a higher level holds.
+    ``seconds``: a second table for each sensitive column, each with groups of its own; ``groups`` and ``batch`` are
+    None then. How one of them is seen by itself: :mod:`reveil.releases.column_views`.
     """
 
     columns: tuple[str, ...]
@@ -60,6 +81,7 @@ class PublishedTable:
     groups: CodeArray | None = None
     batch: pl.DataFrame | None = None
     levels: CodeArray | None = None
+    seconds: tuple[SecondTable, ...] = ()
 
     @property
     def table(self) -> Any:
@@ -86,6 +108,9 @@ class PublishedTable:
         columns = dict(zip(self.columns, each(column, self.columns, len(self.classes)), strict=True))
         if self.groups is not None:
             columns[GROUP] = pl.Series(GROUP, self.groups)
+        for second in self.seconds:
+            name = group_column(second.name, len(self.seconds))
+            columns[name] = pl.Series(name, second.groups)
         if self.levels is not None:
             columns[LEVEL] = pl.Series(LEVEL, self.levels[self.classes])
         return pl.DataFrame(columns)

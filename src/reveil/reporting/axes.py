@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WIDTH = 640.0
-LEFT, RIGHT = 64.0, 16.0
+WIDTH = 440.0
+LEFT, RIGHT = 58.0, 12.0
 
 
 def number(value: float) -> str:

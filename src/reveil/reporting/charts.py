@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reveil.reporting.axes import LEFT, RIGHT, WIDTH, Axis, number
-from reveil.reporting.drawing import LONG, MANY, Chart, Plot
+from reveil.reporting.drawing import LONG, MANY, Chart, Plot, SidewaysPlot
 from reveil.reporting.templating import fill
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["LONG", "Chart", "bars", "lines", "number", "svg", "timeline"]
+__all__ = ["LONG", "Chart", "bars", "lines", "number", "sideways", "svg", "timeline"]
 
 LARGE = 1e12  # beyond it, and below one over it, nothing is drawn
 SPOKEN = 24  # numbers that a description still lists
@@ -90,6 +90,20 @@ def bars(
                 left = plot.across.at(spot + 0.5) - width * len(series) / 2 + place * width
                 plot.bar(place, left, width, at_y(0.0), at_y(value))
     return plot.chart(title, [_spoken_numbers(name, labels, own) for name, own in series.items()])
+
+
+def sideways(title: str, labels: Sequence[str], values: Mapping[str, Sequence[float | None]]) -> Chart:
+    """Draw bars that lie, with their labels in full above them: for names, of which there may be many and long ones."""
+    shown = {name: [_given(value, log=False) for value in own] for name, own in values.items()}
+    most = max((value for own in shown.values() for value in own if value is not None), default=0.0)
+    plot = SidewaysPlot(list(shown), most or 1.0)
+    for place, label in enumerate(labels):
+        plot.name(place, label)
+        for series, own in enumerate(shown.values()):
+            value = own[place]
+            if value is not None:
+                plot.bar(place, series, value)
+    return plot.chart(title, len(labels), [_spoken_numbers(name, labels, own) for name, own in values.items()])
 
 
 def timeline(

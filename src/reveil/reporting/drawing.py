@@ -20,8 +20,9 @@ TOP = 22.0
 FOOT = 44.0
 LETTER = 6.4  # about the width of a letter at this size
 LINE = 18.0
-LONG = 72  # letters of a name that fit into a line
-MANY = 16  # labels of an axis that still stand beside each other
+THICK = 11.0  # a bar that lies
+LONG = 54  # letters of a name that fit into a line
+MANY = 12  # labels of an axis that still stand beside each other
 
 
 @dataclass(frozen=True)
@@ -175,13 +176,46 @@ class Plot:
 
     def chart(self, title: str, told: Sequence[str]) -> Chart:
         """Return the picture with its legend, its title and what it says."""
-        height = HEIGHT
-        x, y = LEFT, HEIGHT + 8
-        for series, full in enumerate(self.legend):
-            name = full if len(full) <= LONG else full[: LONG - 1] + "…"  # the description has it in full
-            long = 26 + len(name) * LETTER + 16
-            if x > LEFT and x + long > WIDTH:
-                x, y = LEFT, y + LINE
-            self.shapes.append(LegendEntry(series, x, y, name))
-            x, height = x + long, y + 10
-        return Chart(title, " ".join(told), height, tuple(self.shapes))
+        entries, height = legend_at(self.legend, LEFT, HEIGHT + 8)
+        height = height if self.legend else HEIGHT
+        return Chart(title, " ".join(told), height, (*self.shapes, *entries))
+
+
+class SidewaysPlot:
+    """Collects the shapes of a picture with lying bars."""
+
+    def __init__(self, legend: Sequence[str], most: float) -> None:
+        self.legend = list(legend)
+        self.step = LINE + len(self.legend) * (THICK + 2) + 8
+        self.across = Axis(0.0, most, start=8.0, end=WIDTH - 90.0)
+        self.shapes: list[Shape] = []
+
+    def name(self, place: int, label: str) -> None:
+        """Write the label of some bars."""
+        short = label if len(label) <= LONG else label[: LONG - 1] + "…"
+        self.shapes.append(Label(8.0, TOP + place * self.step, short, strong=True))
+
+    def bar(self, place: int, series: int, value: float) -> None:
+        """Draw a bar and its number."""
+        y = TOP + place * self.step + 6 + series * (THICK + 2)
+        start, end = self.across.at(0.0), self.across.at(value)
+        self.shapes.append(Bar(series, start, y, max(end - start, 0.5), THICK))
+        self.shapes.append(Label(end + 6, y + THICK - 1, number(value)))
+
+    def chart(self, title: str, places: int, told: Sequence[str]) -> Chart:
+        """Return the picture with its legend, its title and what it says."""
+        entries, height = legend_at(self.legend, 8.0, TOP + places * self.step + 4)
+        return Chart(title, " ".join(told), height, (*self.shapes, *entries))
+
+
+def legend_at(names: Sequence[str], left: float, top: float) -> tuple[list[LegendEntry], float]:
+    """Return the entries of a legend, beside each other while there is room, and where it ends."""
+    entries, x, y = [], left, top
+    for series, full in enumerate(names):
+        name = full if len(full) <= LONG else full[: LONG - 1] + "…"  # the description has it in full
+        long = 26 + len(name) * LETTER + 16
+        if x > left and x + long > WIDTH:
+            x, y = left, y + LINE
+        entries.append(LegendEntry(series, x, y, name))
+        x += long
+    return entries, y + 10

@@ -26,8 +26,12 @@ from reveil.releases.groups import groups_of
 from reveil.releases.manifest import version
 from reveil.releases.respelling import respelled
 from reveil.reporting.docstring_sections import GRADES, sections
+from reveil.reporting.guessing import guessing
 from reveil.reporting.known_values import knowing
+from reveil.reporting.levels import AttackRequest
 from reveil.reporting.over_time import comparing, risk, trend
+from reveil.reporting.owner import owners_part
+from reveil.reporting.progress import Progress
 from reveil.series.agreement import described
 from reveil.series.lines import line
 from reveil.series.published import silent
@@ -47,16 +51,23 @@ MEASURES = (Entropy, PrivacyLoss, QueryError)  # beside the aggregates; cheap on
 BARS = 24  # of a histogram of sizes, which has one for each size where they are fewer
 
 
-def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[str, JSON]:
-    """Return all that the report says, as JSON has it."""
+def gather(
+    about: Holdings, asked: AttackRequest | None = None, *, stage: Callable[[str], None] = silent
+) -> tuple[dict[str, JSON], dict[str, JSON] | None]:
+    """Return all that the report says, as JSON has it, and what is for the owner alone; None without snapshots."""
+    asked = AttackRequest() if asked is None else asked
+    stage = Progress.of(about, stage)
     notes = _unknown(about)
     releases = []
     for held in about.releases:
         stage(f"measuring release {held.number}")
         releases.append(_release(held, about.schema, notes))
+    values, values_audit = knowing(about, asked.values_known, stage=stage)
+    attacked = risk(about, notes, asked, values_audit, stage=stage)
     measured = {
-        "risk": risk(about, notes, stage=stage),
-        "knowing": knowing(about, stage=stage),
+        "risk": None if attacked is None else attacked.content,
+        "knowing": values,
+        "guessing": guessing(about, stage=stage),
         "trend": trend(about, notes, QUERIES, stage=stage),
         "comparing": comparing(about, stage=stage),
     }
@@ -77,8 +88,8 @@ def gather(about: Holdings, *, stage: Callable[[str], None] = silent) -> dict[st
         "configuration": _configuration(about),
         "notes": notes,
     }
-    plain: dict[str, JSON] = _finite(found)
-    return plain
+    owner = owners_part(about, found, None if attacked is None else attacked.audit, stage=stage)
+    return _finite(found), _finite(owner)
 
 
 def _unknown(about: Holdings) -> list[str]:
@@ -129,7 +140,7 @@ def _guarantee(about: Holdings) -> dict[str, JSON]:
         "grade_means": GRADES.get(str(grade)),
         "claim": None if last is None else last.claim,
         "assumes": [] if last is None else list(last.assumes),
-        "plain": guarantee.explained.words(bound, traits.settings),
+        "plain": guarantee.explained.in_plain_words(bound, traits.settings),
         "plain_limits": list(guarantee.explained.not_covered),
         "sections": sections(type(about.guarantee)),
         "grouped": not isinstance(model, AnyGroup),
@@ -162,6 +173,8 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, JSON]:
         "made_up": _made_up(manifest),
         "suppressed": manifest and manifest.suppressed,
         "withheld": manifest and manifest.withheld,
+        "left_out": _left_out(manifest),
+        "delta": None if manifest is None else manifest.promise.settings.get("delta"),
         "dirty": manifest and manifest.dirty,
         "smallest": None if not sizes else sizes[0]["from"],
         "largest": None if not sizes else sizes[-1]["to"],
@@ -182,6 +195,16 @@ def _made_up(manifest: Manifest | None) -> float | None:
     return None if manifest is None or not manifest.rows else manifest.counterfeits.total / manifest.rows
 
 
+def _left_out(manifest: Manifest | None) -> dict[str, JSON]:
+    """Return which shares of the records were suppressed and withheld; None where that is not told."""
+    if manifest is None:
+        return {"suppressed": None, "withheld": None}
+    lost = manifest.withheld + (manifest.suppressed or 0)
+    records = max(manifest.rows - manifest.counterfeits.total - manifest.dirty + lost, 1)
+    suppressed = None if manifest.suppressed is None else manifest.suppressed / records
+    return {"suppressed": suppressed, "withheld": manifest.withheld / records}
+
+
 def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
     """Measure a release against its snapshot, where both are there."""
     if held.release is None or held.snapshot is None or held.strange:
@@ -190,7 +213,7 @@ def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
         release = respelled(held.release, held.snapshot)
         subject = Subject(held.snapshot, release, Workload(QUERIES))
         measured = aggregates(held.snapshot, release)
-        found = {key: value for each in MEASURES for key, value in each().of(subject).items()}
+        found: dict[str, Any] = {key: value for each in MEASURES for key, value in each().of(subject).items()}
     except ReveilError as misfit:
         if held.row is None:
             raise ConfigError(
@@ -274,7 +297,7 @@ def _budget(about: Holdings) -> dict[str, JSON] | None:
 
 def _configuration(about: Holdings) -> list[dict[str, JSON]]:
     """Return the settings, without the seed; what is a list may be of values, and is counted only."""
-    flat = described(about.name, None, about.schema, about.guarantee, about.method)
+    flat = described(about.name, None, about.declared, about.guarantee, about.method)
     paths = {f"guarantee.{key}" for key in paths_of(type(about.guarantee))}
     return [
         {"key": key, "value": Path(value).name if key in paths and isinstance(value, str) else _counted(value)}

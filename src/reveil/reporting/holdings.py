@@ -64,7 +64,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Holdings:
-    """A series, or releases without one, with all that is at hand."""
+    """A series, or releases without one, with all that is at hand.
+
+    ``schema`` is for the tables at hand, whose rows are put together already; ``declared`` is that of the config.
+    """
 
     name: str | None
     schema: Schema
@@ -72,6 +75,7 @@ class Holdings:
     method: Grouper | None
     series: Series | None
     releases: tuple[Held, ...]
+    declared: Schema
 
     @property
     def at_hand(self) -> list[Held]:
@@ -109,7 +113,9 @@ def hold(
     held = _numbered([_read(one, config.schema) for one in found])
     if truth:
         held = _with_truth(held, list(truth), given, series, config.schema, where)
-    return Holdings(config.name, config.schema, config.guarantee, config.method, series, tuple(held))
+    made = config if series is None else series  # a series has filled in what its config does not name
+    schema = config.schema.of_records()
+    return Holdings(config.name, schema, made.guarantee, made.method, series, tuple(held), config.schema)
 
 
 def _given(source: Given) -> Held:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from reveil.adversary import audit
 from reveil.adversary.over_time import audit_over_time
 from reveil.adversary.sentences import broken
 from reveil.analysis.measures.churn import churn
 from reveil.analysis.measures.comparability import comparability
 from reveil.analysis.measures.trend import trend_error
 from reveil.core.errors import ReveilError
+from reveil.reporting.levels import AttackRequest, at_every_level
 from reveil.vault.requests import asks_the_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reveil.adversary import Audit
     from reveil.adversary.over_time import AuditStep
     from reveil.core.json_values import JSON
     from reveil.reporting.holdings import Held, Holdings
@@ -24,10 +26,18 @@ if TYPE_CHECKING:
 ATTACK = ("highest", "highest_proven", "certain")
 
 
-def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> dict[str, JSON] | None:
+def risk(
+    about: Holdings,
+    notes: list[str],
+    asked: AttackRequest,
+    values: Audit | None,
+    *,
+    stage: Callable[[str], None],
+) -> SeriesRisk | None:
     """Return how strongly values could be believed as the series went on; None without snapshots.
 
-    The attacks are those of an audit, with the background that the guarantee is against. Persons are counted.
+    The attacks are those of an audit, with the background that the guarantee is against, and then with every other
+    that the tables allow; ``values`` is what was found by somebody who knows sensitive values. Persons are counted.
     """
     able = [held for held in about.at_hand if held.truth is not None]
     if not able or not about.schema.sensitive:
@@ -38,15 +48,16 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
     # Another tool's table is read with the types of the snapshots; one of Reveil's has been read.
     sources = [held.source if held.adopted else held.release for held in able]
     truth = [held.truth for held in able]
-    found = audit_over_time(sources, about.schema, truth, guarantee=about.guarantee, stage=stage)
+    found = audit_over_time(
+        sources, about.schema, truth, guarantee=about.guarantee, stage=stage,
+        sample=asked.sample, population_size=asked.population_size,
+    )  # fmt: skip
     notes += found.audit.notes
-    more = None
-    if found.audit.known == "presence" and not about.guarantee.traits.remembers and len(able) > 1:
-        # Nothing is promised of releases side by side: what somebody finds out who knows more belongs beside it.
-        stage("attacking as somebody who knows whose value changed")
-        more = audit(sources, about.schema, truth=truth, known="events", guarantee=about.guarantee)
+    levels, not_tried = at_every_level(about, able, sources, found.audit, asked, values, stage=stage)
+    stronger = [level for level in levels if level.stronger and not about.guarantee.traits.remembers]
+    more = max(stronger, key=lambda level: level.badness) if stronger else None
     summary = found.audit.summary
-    return {
+    content: dict[str, JSON] = {
         "known": found.audit.known,
         "releases": len(able),
         "persons": summary["persons"],
@@ -63,9 +74,24 @@ def risk(about: Holdings, notes: list[str], *, stage: Callable[[str], None]) -> 
         "unread": found.audit.unread,
         "knows_more": None
         if more is None
-        else {"known": more.known, "certain": more.summary["certain"], "sentence": more.sentence},
+        else {"known": more.known, "certain": more.certain, "sentence": more.sentence},
+        "levels": [level.to_json() for level in levels],
+        "levels_not_tried": not_tried,
+        "worst": max(range(len(levels)), key=lambda n: levels[n].badness),
+        "sample": summary.get("sample"),
         "columns": [_column(name, steps) for name, steps in found.steps.items()],
+        "risks": found.audit.risks,
+        "table_risks": [own.to_json() for own in found.audit.table_risks],
     }
+    return SeriesRisk(content, found.audit)
+
+
+@dataclass(frozen=True)
+class SeriesRisk:
+    """What the attacks found as the report tells it, and all of it for the owner."""
+
+    content: dict[str, JSON]
+    audit: Audit
 
 
 def _column(name: str, steps: list[AuditStep]) -> dict[str, JSON]:
@@ -94,6 +120,7 @@ def _column(name: str, steps: list[AuditStep]) -> dict[str, JSON]:
                 "name": attack,
                 "about": last.attacks[attack]["about"],
                 "judged": last.attacks[attack]["judged"],
+                "attacker": last.attacks[attack]["attacker"],
                 **{key: [step.audit.attacks[attack][key] for step in steps] for key in ATTACK},
                 "median": [step.medians[attack] for step in steps],
             }

@@ -16,7 +16,7 @@ NOTHING = "–"
 
 
 def display(value: object, how: str) -> str:
-    """Write a value of the JSON: a ``count``, a ``share`` of one, a ``number``, a ``time``, or ``text``.
+    """Write a value of the JSON: a ``count``, a ``whole`` part, a ``share`` of one, a ``number``, a ``time``, ``text``.
 
     >>> display(12345, "count"), display(0.3171, "share"), display(0.25, "number"), display(None, "count")
     ('12,345', '31.7%', '0.25', '–')
@@ -29,6 +29,8 @@ def display(value: object, how: str) -> str:
         return "true" if value else "false"  # as in the config
     if how == "count":
         return f"{value:,}"
+    if how == "whole" and isinstance(value, int | float):
+        return f"{value:,.0f}"
     if how == "share":
         return f"{value:.1%}"
     if how == "number" and isinstance(value, int | float):  # what a model says it reached may be anything
@@ -39,6 +41,8 @@ def display(value: object, how: str) -> str:
 def at(content: Any, path: str) -> Any:
     """Return what stands at a path of the JSON: names and places in lists, with dots between them."""
     for part in path.split("."):
+        if content is None:  # nothing is said below it either
+            return None
         content = content[int(part)] if isinstance(content, list) else content[part]
     return content
 

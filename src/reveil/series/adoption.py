@@ -15,7 +15,8 @@ from reveil.guarantees.base import Adoption
 from reveil.models.encoding import encode
 from reveil.releases.foreign import read_release
 from reveil.releases.linking import place
-from reveil.releases.manifest import Manifest, digest_of_bytes, manifest_path, now, read_manifest
+from reveil.releases.manifest import Manifest, now
+from reveil.releases.manifest_files import digest_of_bytes, manifest_path, read_manifest
 from reveil.releases.membership import membership
 from reveil.releases.respelling import shown, with_spellings
 from reveil.series.backups import refuse_if_out_of_order
@@ -255,10 +256,12 @@ def _remade(
     release: Release, guarantee: Guarantee, remade: Callable[[Guarantee], tuple[Prepared, Telling]]
 ) -> tuple[Prepared, Telling] | None:
     """Make a release of this series once more, with the settings its manifest names; None if it is not the same."""
-    known = guarantee.traits.settings
-    then = {key: value for key, value in release.manifest.promise.guarantee().items() if key in known}
+    traits = guarantee.traits
+    then = {key: value for key, value in release.manifest.promise.guarantee().items() if key in traits.settings}
+    # What may change and goes without saying there follows from what is said: form from angelize.
+    unsaid = dict.fromkeys(traits.free - then.keys())
     try:
-        prepared, telling = remade(replace(guarantee, **then))  # type: ignore[type-var]  # every guarantee is a dataclass
+        prepared, telling = remade(replace(guarantee, **unsaid, **then))  # type: ignore[type-var]  # every guarantee is a dataclass
     except ReveilError:
         return None
     return (prepared, telling) if same_content(prepared.release, release) else None

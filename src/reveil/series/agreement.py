@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, RefusedError, shown
+from reveil.series.beginning import Asked, changes_freely
 from reveil.tables.schema import FOLDED, Role
 
 if TYPE_CHECKING:
@@ -20,19 +21,32 @@ _SHOWN = 12
 
 
 def described(
-    name: str | None, seed: int | None, schema: Schema, guarantee: Guarantee, method: Grouper | None
+    name: str | None,
+    seed: int | None,
+    schema: Schema,
+    guarantee: Guarantee,
+    method: Grouper | None,
+    *,
+    named: bool = True,
 ) -> dict[str, JSON]:
-    """Return the settings of a series as flat JSON: what the vault keeps and compares."""
+    """Return the settings of a series as flat JSON: what the vault keeps and compares.
+
+    ``named``: whether the config names the method, or it is the usual one as it was when the series began.
+    """
     found: dict[str, JSON] = {"series.name": name}
     if seed is not None:
         found["series.seed"] = seed
     found["series.null_values"] = sorted(schema.null_values)
+    if schema.input.visits is not None:
+        # How cells are written may change from file to file; what a record is may not.
+        found |= {f"input.visits.{name}": rule for name, rule in schema.input.visits.fixed().items()}
     for column in schema.columns:
         found |= {f"columns.{column.name}.{key}": value for key, value in _column(column).items()}
     found["guarantee.kind"] = guarantee.kind
     found |= {f"guarantee.{key}": value for key, value in guarantee.traits.settings.items()}
-    if method is not None:
+    if method is not None and named:
         found |= {"method.kind": method.name, **{f"method.{k}": v for k, v in method.parameters().items()}}
+    found |= Asked(schema, guarantee, method).described()
     plain: dict[str, JSON] = json.loads(json.dumps(found))
     return plain
 
@@ -47,16 +61,22 @@ def _column(column: Column) -> dict[str, JSON]:
         found["bins"] = column.bins
     if column.folds:
         found["compare"] = FOLDED  # a series that says nothing is from before there was a choice: exact
+    if column.coarse is not None:
+        found |= column.coarse.to_json()
+    if column.null_values:
+        found["null_values"] = sorted(column.null_values)
     if column.taxonomy is not None:
         # The vault compares hierarchies; it need not hold them.
         found["hierarchy"] = column.taxonomy.fingerprint
     return found
 
 
-def agree(before: Mapping[str, JSON], now: Mapping[str, JSON], guarantee: Guarantee) -> None:
+def agree(before: Mapping[str, JSON], now: Mapping[str, JSON], asked: Asked) -> None:
     """Raise, with the differences, unless everything that changed may change."""
     differs = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-    refused = [key for key in differs if not _may_change(key, before, now, guarantee)]
+    refused = [
+        key for key in differs if not changes_freely(key, asked) and not _may_change(key, before, now, asked.guarantee)
+    ]
     if not refused:
         return
     lines = []
@@ -93,7 +113,8 @@ def _may_change(key: str, before: Mapping[str, JSON], now: Mapping[str, JSON], g
             return False
         return guarantee.traits.may_change(rest, before.get(key), now.get(key))
     if section == "method":
-        return not guarantee.traits.remembers
+        # How long a method looks for narrower cells changes no promise.
+        return not guarantee.traits.remembers or rest == "effort"
     if key == "series.name":
         return before.get(key) is None or now.get(key) is None  # a vault has one name, given once
     # A seed that was never declared was drawn: declaring one now would change it.

@@ -30,6 +30,7 @@ def may_publish(vault: Vault, *folders: Path | None, new_series: bool = False, d
     Files in the folders name what is missing better than the anchor can, and show it where the anchor is gone. Unless
     nothing is published, the anchor follows from now on.
     """
+    vault.refuse_if_moved()
     note = _may_publish(vault, folders, new_series=new_series, dry_run=dry_run)
     if not dry_run:
         vault.follow()

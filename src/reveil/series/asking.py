@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from reveil.core.defaults import filled
 from reveil.verification import Promised
 
 if TYPE_CHECKING:
@@ -23,4 +24,4 @@ def described(method: Grouper | None) -> dict[str, JSON] | None:
 
 def asked_for(guarantee: Guarantee, method: Grouper | None) -> Promised:
     """Return what the settings of a guarantee and its method ask for."""
-    return Promised.of_guarantee(guarantee, method=described(method))
+    return Promised.of_guarantee(filled(guarantee), method=described(None if method is None else filled(method)))

@@ -7,28 +7,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from reveil.core.json_values import whole_in
+from reveil.core.randomness import Dice
 from reveil.guarantees.assembly import Heading, assemble
 from reveil.guarantees.draft import Request
 from reveil.models.encoding import encode
 from reveil.releases.files import undisturbed
 from reveil.series.drafts import deliver, draft_path, remove_drafts
-from reveil.series.finding import measures_of
 from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import qualified
 from reveil.series.telling import LAYOUT, Telling, placements_of
+from reveil.tables.expressions import parse
 from reveil.tables.formats import DEFAULT, ending_of
-from reveil.vault.private import private
 from reveil.vault.protocol import ADOPTED, PENDING
-from reveil.vault.requests import COLUMNS, WHERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Guarantee
@@ -49,7 +48,7 @@ class AssemblyLine:
     guarantee: Guarantee
     method: Grouper | None
     name: str | None
-    settings: Mapping[str, Any] = field(repr=False)
+    settings: Mapping[str, JSON] = field(repr=False)
     archive: bool = True
 
     def prepare(self, vault: Vault, job: Job, rows: Sequence[ReleaseRow]) -> tuple[Prepared, Telling]:
@@ -58,8 +57,8 @@ class AssemblyLine:
         telling = Telling.of(vault, job, codes, self.guarantee)
         # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
         about = json.dumps(job.asked, sort_keys=True)
-        rng = np.random.default_rng(vault.key.stream(self.settings["seed"], telling.memory.release, job.digest, about))
-        draft = self.guarantee.decide(Request(job.snapshot, self.method, telling.memory, codes), rng)
+        rng = Dice(vault.key.stream(whole_in(self.settings["seed"]), telling.memory.release, job.digest, about))
+        draft = self.guarantee.decide(Request(job.snapshot, self.method, telling.memory, codes), rng.child("decision"))
         adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
         if not self.guarantee.traits.remembers:
             adopted = []
@@ -71,10 +70,10 @@ class AssemblyLine:
             vault.series_id,
             rows[-1].manifest_digest if rows else None,
             # Which columns decided who is in it, and nothing of what they were compared with.
-            None if job.request[WHERE] is None else tuple(job.request[WHERE][COLUMNS]),
+            None if job.where is None else tuple(sorted(parse(job.where).columns())),
             tuple(adopted),
         )
-        return assemble(draft, rng, heading), telling
+        return assemble(draft, rng.child("assembly"), heading), telling
 
     def carry_out(
         self,
@@ -83,6 +82,7 @@ class AssemblyLine:
         telling: Telling,
         target: Path | None,
         *,
+        measures: Mapping[str, JSON] | None,
         dry_run: bool,
         stage: Stage,
         done: Callable[[], None],
@@ -99,7 +99,7 @@ class AssemblyLine:
             )
 
         stage("writing")
-        with private(vault.folder):
+        with vault.drafts.private():
             remove_drafts(vault, keep=number - 1)
             release = prepared.release.write_checked(draft, check)
         if dry_run:
@@ -121,7 +121,7 @@ class AssemblyLine:
                 "withheld": manifest.withheld,
                 "dirty": manifest.dirty,
                 "guarantee": manifest.promise.guarantee(),
-                "measures": measures_of(prepared, snapshot),
+                "measures": measures,
                 **remembered.facts,
             },
             settings={

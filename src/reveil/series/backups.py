@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, RefusedError, ReveilError
 from reveil.releases.files import tables_of
-from reveil.releases.manifest import MANIFEST, Manifest, digest_of, manifest_at, manifest_path
+from reveil.releases.manifest import Manifest
+from reveil.releases.manifest_files import MANIFEST, digest_of, manifest_at, manifest_path
 from reveil.releases.release import Release
 from reveil.series.walking import Walk
 from reveil.tables.formats import ending_of, endings
@@ -74,7 +75,7 @@ def refuse_if_behind(vault: Vault, releases: Sequence[ReleaseRow], *more: Path |
     are further folders to look into.
     """
     rows, known = {row.release: row for row in releases}, _Known(releases)
-    mine = {vault.series_id} | {_own(row).get("series_id") for row in releases if row.state == ADOPTED}
+    mine = {vault.series_id} | {_kept_manifest(row).get("series_id") for row in releases if row.state == ADOPTED}
     folders = {folder.resolve() for folder in more if folder is not None}
     folders |= {Path(row.path).parent for row in rows.values() if row.path}
     for path, manifest in _in_all(folders):
@@ -122,7 +123,7 @@ class _Known:
     """Which manifests are of releases that the vault knows, under whatever number; each row is read once."""
 
     def __init__(self, rows: Iterable[ReleaseRow]) -> None:
-        self._marks = {_mark(_own(row)) for row in rows if row.manifest is not None}
+        self._marks = {_mark(_kept_manifest(row)) for row in rows if row.manifest is not None}
 
     def __contains__(self, manifest: JSONObject) -> bool:
         return _mark(manifest) in self._marks
@@ -163,7 +164,7 @@ def _in_all(folders: Iterable[Path]) -> Iterator[tuple[Path, JSONObject]]:
                 yield path, manifest
 
 
-def _own(row: ReleaseRow) -> JSONObject:
+def _kept_manifest(row: ReleaseRow) -> JSONObject:
     """Return what the manifest of a release says, as the vault has it."""
     own: JSONObject = {} if row.manifest is None else json.loads(row.manifest)
     return own
@@ -171,12 +172,12 @@ def _own(row: ReleaseRow) -> JSONObject:
 
 def manifest_of(row: ReleaseRow) -> Manifest | None:
     """Return the manifest of a release as the vault has it."""
-    return None if row.manifest is None else Manifest.from_json(_own(row))
+    return None if row.manifest is None else Manifest.from_json(_kept_manifest(row))
 
 
 def says_the_same(manifest: JSONObject, row: ReleaseRow) -> bool:
     """Return whether a manifest is that of a release; in another format it has other digests."""
-    own = {key: value for key, value in _own(row).items() if key not in _DIGESTS}
+    own = {key: value for key, value in _kept_manifest(row).items() if key not in _DIGESTS}
     return {key: value for key, value in manifest.items() if key not in _DIGESTS} == own
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.series.stable_codes import Lasting, texts_of
+from reveil.series.stable_codes import StableCodes, texts_of
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, Integers
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class VaultBook:
     """The ledgers of a vault, in the words of one snapshot; ``attributes`` are those known after this release."""
 
-    def __init__(self, vault: Vault, recall: Recall, lasting: Lasting, attributes: tuple[str, ...]) -> None:
+    def __init__(self, vault: Vault, recall: Recall, lasting: StableCodes, attributes: tuple[str, ...]) -> None:
         self._vault, self._lasting, self._attributes = vault, lasting, attributes
         self._persons = recall.person[recall.person >= 0]
         self._record = np.full(int(recall.person.max(initial=-1)) + 2, -1, np.int32)
@@ -29,7 +29,7 @@ class VaultBook:
     def of_nobody(cls, vault: Vault) -> VaultBook:
         """Return the book of no snapshot: all that is written, and whom it is about by number only."""
         none = np.zeros(0, np.int64)
-        return cls(vault, vault.recall(none, none), Lasting({}, {}), tuple(vault.attributes()))
+        return cls(vault, vault.recall(none, none), StableCodes({}, {}), tuple(vault.attributes()))
 
     def of_records(self, ledger: Ledger) -> pl.DataFrame:
         """Return the rows of the persons of the snapshot: ``record`` and the columns, ascending by record and keys."""

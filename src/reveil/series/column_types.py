@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reveil.core.errors import DataError
-from reveil.releases.release import dtype_name, dtype_named
+from reveil.releases.cell_types import dtype_name, dtype_named
+from reveil.releases.domains import with_edges
 from reveil.releases.respelling import shown
 from reveil.tables.alike import alike
+from reveil.tables.binning import in_bins, round_edges
 from reveil.tables.schema import EXACT, Role, Schema, looks_alike
-from reveil.tables.snapshot import Snapshot, type_of
+from reveil.tables.snapshot import RawRows, Snapshot, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,20 +23,41 @@ if TYPE_CHECKING:
     from reveil.vault import Vault
 
 SPELLINGS = "spellings"  # the setting that keeps them without a person
+EDGES = "edges"  # the setting that keeps the edges of bins
 
 
 def with_known_types(schema: Schema, known: Mapping[str, str]) -> Schema:
     """Return the schema with the types of columns that were published before: files are read so, not guessed."""
     columns = [
         replace(column, type=type_of(dtype_named(known[column.name])))
-        if column.type is None and column.name in known and column.role in (Role.QUASI, Role.SENSITIVE)
+        if column.type is None
+        and column.bins is None  # numbers in bins are stored by the names of these
+        and column.name in known
+        and column.role in (Role.QUASI, Role.SENSITIVE)
         else column
         for column in schema.columns
     ]
-    return Schema.of(columns, schema.null_values)
+    return schema.with_columns(columns)
 
 
-def settled(snapshot: Snapshot, known: Mapping[str, str]) -> Snapshot:
+def with_known_edges(schema: Schema, vault: Vault) -> Schema:
+    """Return the schema with the edges of bins that the first release fixed."""
+    return with_edges(schema, vault.setting(EDGES) or {})
+
+
+def in_round_bins(snapshot: Snapshot) -> Snapshot:
+    """Return a first snapshot with numbers in bins whose edges nobody declared: round ones, from its quantiles."""
+    schema, frame = snapshot.schema, snapshot.frame
+    numbers = [name for name in schema.sensitive if isinstance(schema[name].bins, int)]
+    edges = {name: round_edges(frame[name], int(schema[name].bins)) for name in numbers}  # type: ignore[arg-type]
+    if not edges:
+        return snapshot
+    binned = frame.with_columns(in_bins(frame[name], own) for name, own in edges.items())
+    raw = snapshot.raw or RawRows(frame, None)
+    return replace(snapshot, frame=binned, schema=with_edges(schema, edges).in_bins(), raw=raw)
+
+
+def in_known_types(snapshot: Snapshot, known: Mapping[str, str]) -> Snapshot:
     """Return the snapshot with columns as they were stored before, where that loses nothing.
 
     Whole numbers may become fractions in a quasi column; a sensitive column stays what it was. A steady column is not
@@ -54,7 +77,7 @@ def settled(snapshot: Snapshot, known: Mapping[str, str]) -> Snapshot:
             changed.append(cast)
         elif snapshot.schema[name].role is Role.SENSITIVE or type_of(dtype) is not type_of(before):
             raise DataError(
-                f"column {name!r} was {_words(before)} in earlier releases and is {_words(dtype)} now",
+                f"column {name!r} was {_type_in_words(before)} in earlier releases and is {_type_in_words(dtype)} now",
                 file=snapshot.origin,
                 column=name,
                 hint="Export it as before.",
@@ -62,8 +85,8 @@ def settled(snapshot: Snapshot, known: Mapping[str, str]) -> Snapshot:
     return replace(snapshot, frame=snapshot.frame.with_columns(changed))
 
 
-def with_known_spellings(schema: Schema, vault: Vault, declared: Iterable[str] = ()) -> Schema:
-    """Return the schema with the spellings that are fixed: as told before, then as ``declared`` for the first column.
+def with_known_spellings(schema: Schema, vault: Vault, declared: Mapping[str, Iterable[str]] | None = None) -> Schema:
+    """Return the schema with the spellings that are fixed: as told before, then as ``declared`` for a column.
 
     A value that was published once is written so for good: another spelling would tell that its record was touched.
     """
@@ -73,12 +96,12 @@ def with_known_spellings(schema: Schema, vault: Vault, declared: Iterable[str] =
     for column in schema.columns:
         if column.folds:
             told = vault.values(column.name)["value"].drop_nulls().to_list() if column.name in known else []
-            first = tuple(declared) if column.name == schema.sensitive[0] else ()
+            first = tuple((declared or {}).get(column.name, ()))
             told = list(dict.fromkeys([*told, *kept.get(column.name, ()), *first]))
             columns.append(replace(column, spellings=tuple(told)))
         else:
             columns.append(column)
-    return Schema.of(columns, schema.null_values)
+    return schema.with_columns(columns)
 
 
 def spellings_of(schema: Schema, values: pl.DataFrame, known: Mapping[str, list[str]]) -> dict[str, list[str]]:
@@ -105,17 +128,18 @@ def as_begun(schema: Schema, before: Mapping[str, JSON]) -> tuple[Schema, tuple[
         and f"columns.{column.name}.compare" not in before
     )
     columns = [replace(column, compare=EXACT) if column.name in kept else column for column in schema.columns]
-    return Schema.of(columns, schema.null_values), kept
+    return schema.with_columns(columns), kept
 
 
-def check_declared(declared: Iterable[str], schema: Schema) -> None:
-    """Raise if values that the guarantee names for the first sensitive column look alike."""
-    texts = tuple(declared)
-    if texts and schema[schema.sensitive[0]].folds and (many := alike(texts)):
-        raise looks_alike(schema.sensitive[0], "the values that the guarantee names", many)
+def check_declared(declared: Mapping[str, Iterable[str]], schema: Schema) -> None:
+    """Raise if values that the guarantee names for a sensitive column look alike."""
+    for name, values in declared.items():
+        texts = tuple(values)
+        if texts and schema[name].folds and (many := alike(texts)):
+            raise looks_alike(name, "the values that the guarantee names", many)
 
 
-def _words(dtype: pl.DataType) -> str:
+def _type_in_words(dtype: pl.DataType) -> str:
     if dtype.is_integer():
         return "whole numbers"
     return {"number": "numbers", "date": "dates"}.get(str(type_of(dtype)), str(type_of(dtype)))

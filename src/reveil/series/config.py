@@ -1,19 +1,24 @@
-"""reveil.toml: the series, the columns, the guarantee and the method."""
+"""reveil.toml: the series, the columns, the guarantee, the method and the limits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.core.settings import Section, build
 from reveil.guarantees.settings import from_settings, paths_of
+from reveil.series.alarms import Alarms
+from reveil.tables.input import severity_files
 from reveil.tables.settings import SeriesSettings, placed, read_settings, schema_of, section_of
 from reveil.vault.address import place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
     from reveil.tables.schema import Schema
@@ -34,6 +39,7 @@ class Config:
     vault: Place | None = None
     archive: bool = True
     anchor: Path | None = None
+    alarms: Alarms = field(default_factory=Alarms)
 
     @property
     def anchor_path(self) -> Path:
@@ -54,7 +60,11 @@ class Config:
 def load_config(path: str | Path) -> Config:
     """Read a reveil.toml; paths in it are relative to it."""
     path = Path(path)
-    table = read_settings(path)
+    return config_of(read_settings(path), path)
+
+
+def config_of(table: Mapping[str, JSON], path: Path) -> Config:
+    """Return what the table of a reveil.toml says that lies, or would lie, at a path."""
     try:
         series = build(SeriesSettings, section_of(table, "series"), Section("[series]", "[series]"))
         schema, method = schema_of(table, path.parent), _method(section_of(table, "method"))
@@ -65,37 +75,44 @@ def load_config(path: str | Path) -> Config:
             _guarantee(section_of(table, "guarantee", required=True), path.parent),
             method,
             series.seed,
-            (path, *_hierarchy_files(table, path.parent), *_guarantee_files(table, path.parent)),
-            _vault(series, path.parent),
+            (
+                path,
+                *_hierarchy_files(table, path.parent),
+                *severity_files(section_of(table, "input"), path.parent),
+                *_guarantee_files(table, path.parent),
+            ),
+            _vault(series, path),
             series.archive,
             None if series.anchor is None else path.parent / series.anchor,
+            build(Alarms, section_of(table, "limits"), Section("[limits]", "[limits]")),
         )
     except ConfigError as error:
         raise placed(error, path) from None
 
 
-def _hierarchy_files(table: dict[str, Any], folder: Path) -> list[Path]:
-    columns = [given for given in table["columns"].values() if isinstance(given, dict)]
-    return [folder / given["hierarchy"] for given in columns if isinstance(given.get("hierarchy"), str)]
+def _hierarchy_files(table: Mapping[str, JSON], folder: Path) -> list[Path]:
+    columns = [given for given in section_of(table, "columns").values() if isinstance(given, dict)]
+    named = [given.get("hierarchy") for given in columns]
+    return [folder / name for name in named if isinstance(name, str)]
 
 
-def _guarantee_files(table: dict[str, Any], folder: Path) -> list[Path]:
+def _guarantee_files(table: Mapping[str, JSON], folder: Path) -> list[Path]:
     """Return the files that the guarantee reads: a release must not be written over them."""
-    section = table["guarantee"]
-    paths = paths_of(registry.find("guarantees", section["kind"]))
-    return [folder / section[key] for key in paths if isinstance(section.get(key), str)]
+    section = section_of(table, "guarantee")
+    named = [section.get(key) for key in paths_of(registry.find("guarantees", str(section["kind"])))]
+    return [folder / name for name in named if isinstance(name, str)]
 
 
-def _guarantee(section: dict[str, Any], folder: Path) -> Guarantee:
+def _guarantee(section: Mapping[str, JSON], folder: Path) -> Guarantee:
     kind, settings = _kind(section, "guarantee", "guarantees")
     cls: type[Guarantee] = registry.find("guarantees", kind)
     for key in paths_of(cls):
-        if isinstance(settings.get(key), str):
-            settings[key] = str(folder / settings[key])
+        if isinstance(named := settings.get(key), str):
+            settings[key] = str(folder / named)
     return from_settings(cls, settings)
 
 
-def _method(section: dict[str, object]) -> Grouper | None:
+def _method(section: Mapping[str, JSON]) -> Grouper | None:
     if not section:
         return None
     kind, settings = _kind(section, "method", "groupers")
@@ -103,7 +120,7 @@ def _method(section: dict[str, object]) -> Grouper | None:
     return build(cls, settings, Section("[method]", f"the method {kind!r}", cls.refuses))
 
 
-def _kind(section: dict[str, object], name: str, group: str) -> tuple[str, dict[str, Any]]:
+def _kind(section: Mapping[str, JSON], name: str, group: str) -> tuple[str, dict[str, JSON]]:
     """Return which of a group a section asks for, and its other settings."""
     settings = dict(section)
     kind = settings.pop("kind", None)
@@ -112,5 +129,10 @@ def _kind(section: dict[str, object], name: str, group: str) -> tuple[str, dict[
     return kind, settings
 
 
-def _vault(series: SeriesSettings, folder: Path) -> Place | None:
-    return None if series.vault is None else place_of(series.vault, folder)
+def _vault(series: SeriesSettings, path: Path) -> Place | None:
+    """Return where the vault is; None: in the folder that has the name of the series, if one is needed."""
+    given = series.vault
+    if given is None and not (series.sealed or series.keys or series.key_command):
+        return None
+    name = given or f"{series.name or path.stem}.vault"
+    return place_of(name, path.parent, sealed=series.sealed, keys=series.keys, key_command=series.key_command)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, InputError, VaultError
-from reveil.releases.files import draft_folder, not_of_another, put_in_place, tables_of
-from reveil.releases.manifest import digest_of, digest_of_bytes, manifest_path, read_manifest
+from reveil.releases.files import check_seconds, draft_folder, not_of_another, put_in_place, tables_of
+from reveil.releases.manifest_files import digest_of, digest_of_bytes, manifest_path, read_manifest
 from reveil.releases.release import Release
 from reveil.tables.formats import ending_of, endings
 from reveil.vault.protocol import PENDING
@@ -90,6 +90,7 @@ def deliver(draft: Path, target: Path) -> None:
 def _copy(draft: Path, target: Path) -> None:
     manifest = read_manifest(draft)
     sources, own = tables_of(draft, manifest), tables_of(target, manifest)
+    check_seconds(target, manifest)
     # The second table of a release that stood here would seem to belong to this one.
     leftover = [path for path in _tables_at(target) if path not in own]
     with draft_folder(target) as folder:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reveil.analysis.measures.aggregates import aggregates
 from reveil.core.errors import InputError, ReveilError, VerificationError
 from reveil.releases.files import tables_of
-from reveil.releases.manifest import digest_of, read_manifest
+from reveil.releases.manifest_files import digest_of, read_manifest
 from reveil.series.backups import is_table_of, manifest_of, says_the_same
 from reveil.series.drafts import draft_path
 from reveil.tables.formats import endings

@@ -6,13 +6,13 @@ The index is the owner's: it holds the raw table. Only what :meth:`BangIndex.cut
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import ConfigError, DataError, InputError
-from reveil.core.randomness import generator
+from reveil.core.randomness import Dice
 from reveil.grouping.bang.file import BangFile
 from reveil.grouping.bang.index import Filed, in_cell_order
 from reveil.grouping.bang.keys import KeyArray, interleaved
@@ -26,7 +26,7 @@ from reveil.models.encoding import Codes, encode
 from reveil.models.k_anonymity import KAnonymity
 from reveil.releases.answers import Count
 from reveil.releases.respelling import spelled
-from reveil.series.column_types import settled, types_of, with_known_types
+from reveil.series.column_types import in_known_types, types_of, with_known_types
 from reveil.tables.expressions import matches
 from reveil.tables.snapshot import Snapshot, canonical_text, read_snapshot
 from reveil.verification import Promised, verify
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _PublishedCut:
     """The boxes of one cut: the class of each record, records by id ascending, and the cells of the classes."""
 
     ids: CodeArray
@@ -81,7 +81,7 @@ class BangIndex:
         self._file = BangFile.build(self._keys(codes), self._scales.bits, grouper.block)
         self._filed: Filed | None = self._file_of(codes)
         self._tree = self._filed.dendrogram()
-        self._told: list[_Told] = []
+        self._told: list[_PublishedCut] = []
 
     @classmethod
     def of(cls, grouper: BangA, frame: object, schema: Schema) -> BangIndex:
@@ -104,18 +104,19 @@ class BangIndex:
         """
         asked = _asked(model)
         codes, snapshot = self._current().codes, self._whole()
-        rng = generator(seed)
-        prepared = assemble(decide_static(Request(snapshot, self._method(), given=codes), asked, rng), rng)
+        rng = Dice.of_seed(seed)
+        request = Request(snapshot, self._method(), given=codes)
+        prepared = assemble(decide_static(request, asked, rng.child("decision")), rng.child("assembly"))
         verify(prepared.release, snapshot, Promised.of_model(asked, KIND), placement=prepared.placement)
         classes = np.full(codes.n, -1, np.int32)
         classes[prepared.placement] = prepared.release.classes
-        told = _Told(self._ids, classes, prepared.release.cells, prepared.release.levels)
+        told = _PublishedCut(self._ids, classes, prepared.release.cells, prepared.release.levels)
         self._told = [*self._told[-1:], told]
         return prepared.release
 
     def groups(self, model: int | Model) -> Partition:
         """Return the groups that :meth:`cut` would publish, as places in the table; for the owner's eyes only."""
-        return self._method().group(self._current().codes, _asked(model), generator(0))
+        return self._method().group(self._current().codes, _asked(model), Dice.of_seed(0))
 
     def insert(self, frame: object) -> None:
         """Add records. Only the blocks they fall into change. No sensitive value is looked at.
@@ -123,7 +124,7 @@ class BangIndex:
         Columns must be as before; a person who is in the index already is refused.
         """
         read = read_snapshot(frame, spelled(with_known_types(self.schema, self._types), self._snapshot.frame))
-        snapshot = settled(replace(read, schema=self.schema), self._types)
+        snapshot = in_known_types(replace(read, schema=self.schema), self._types)
         before = self._snapshot.frame
         new = snapshot.frame.select(before.columns)
         self._refuse_others(before, new)
@@ -143,7 +144,7 @@ class BangIndex:
         self._snapshot = replace(self._snapshot, frame=pl.concat([before, new], how="vertical_relaxed", rechunk=False))
         self._follow()
 
-    def delete(self, persons: Iterable[Any] | pl.Series) -> None:
+    def delete(self, persons: Iterable[object] | pl.Series) -> None:
         """Take the records of some persons out; a person who is not in the index is refused, and nothing changes."""
         if self.schema.person is None:
             raise ConfigError("records can be deleted by person only", hint="Declare a person column in the schema.")

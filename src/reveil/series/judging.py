@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 
 from reveil.series.asking import asked_for
-from reveil.series.signatures import SIGNATURES, TOLD
+from reveil.series.signatures import COLUMN_SIGNATURES, COLUMN_TOLD, SIGNATURES, TOLD_SIGNATURES
 from reveil.series.stable_codes import texts_of
 from reveil.tables.expressions import matches, parse
 from reveil.tables.notation import parsed
 from reveil.vault.protocol import Entries, Ledger
-from reveil.vault.requests import WHERE
+from reveil.verification.columns import shown_columns
 from reveil.verification.population import Selection
 from reveil.verification.record import Entry, Kept, MemoryRecord
 from reveil.verification.series import Expected, judged
@@ -52,6 +52,7 @@ class VaultRecord:
     ) -> None:
         self.vault, self.person, self.names, self.telling = vault, person.astype(np.int64), names, telling
         self.size = len(person)
+        self.column: str | None = None
         self._read: dict[str, pl.DataFrame] = {}
         self._place = np.full(int(person.max(initial=-1)) + 2, -1, np.int64)
         self._place[person[person >= 0]] = np.flatnonzero(person >= 0)
@@ -118,13 +119,22 @@ class VaultRecord:
         """Return the columns of a ledger of whole numbers."""
         return self.vault.ledger_columns(name)
 
+    def of_column(self, name: str) -> VaultRecord:
+        """Return the books of one of several columns that have signatures."""
+        own = VaultRecord(self.vault, self.person, (name,), self.telling)
+        own.column = name
+        return own
+
     def signatures(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return who was told which signature, and the values of each."""
+        by_person, sets = (TOLD_SIGNATURES, SIGNATURES) if self.column is None else (COLUMN_TOLD, COLUMN_SIGNATURES)
         if self.telling is not None:
-            told = self.telling.memory.book.of_records(TOLD).rename({"record": "who"})
+            told = self.telling.memory.book.of_records(by_person).rename({"record": "who"})
         else:
-            told = self.vault.ledger(TOLD).rename({"person": "who"})
-        members = self.vault.ledger(SIGNATURES, "signature", told["signature"].to_numpy()).sort(SIGNATURES.keys)
+            told = self.vault.ledger(by_person).rename({"person": "who"})
+        if self.column is not None:
+            told = told.filter(pl.col("attribute") == self.attribute(self.column)).drop("attribute")
+        members = self.vault.ledger(sets, "signature", told["signature"].to_numpy()).sort(sets.keys)
         texts = self.codes(self.first_sensitive())
         values = members.cast(pl.Int64).join(texts, on="code", how="left", maintain_order="left")
         return told.with_columns(pl.col("who").cast(pl.Int64)), values.select("signature", value="text")
@@ -183,10 +193,11 @@ def check_written(
         population=getattr(guarantee, "population", None),
         selection=selection_of(job),
     )
-    if vault.head():
-        asked.judge.check_adopted(shown, own)
+    if vault.head() and len(written.seconds) < 2:  # nothing is adopted beside several columns
+        alone = next((view for _, view, _ in shown_columns(shown, asked)), shown) if written.seconds else shown
+        asked.judge.check_adopted(alone, own)
     truth = _with_strangers(job.snapshot, vault, own, strangers, written, placement)
-    record: Any = own
+    record: VaultRecord | MemoryRecord = own
     taken_over: MemoryRecord | None = None
     if asked.judge.remembers and int(vault.setting(JUDGED) or 0) < vault.head():
         # Releases that were adopted, or made before the judge had a record, are taken as the vault's books tell them.
@@ -208,9 +219,9 @@ def check_written(
 
 def selection_of(job: Job) -> Selection | None:
     """Return which part of a table was asked for, as the judge takes it; None for all of it."""
-    if job.asked[WHERE] is None:
+    if job.where is None:
         return None
-    expression, table = parse(job.asked[WHERE]), job.whole or job.snapshot
+    expression, table = parse(job.where), job.whole or job.snapshot
     return Selection(frozenset(expression.columns()), table, lambda frame: matches(expression, frame, table.schema))
 
 

@@ -44,7 +44,7 @@ def remark(telling: Telling, guarantee: Guarantee, *, began: bool) -> str | None
     ]
     caution = guarantee.traits.caution
     counts = {"before": before, "returned": events.count(Event.RETURN), "changed": int(sum(changed))}
-    return _all_new(events) or (None if caution is None else caution.said(**counts))
+    return _all_new(events) or (None if caution is None else caution.warning(**counts))
 
 
 def noted(*notes: str | None) -> str | None:
@@ -94,4 +94,6 @@ def line(row: ReleaseRow) -> dict[str, JSON]:
         "guarantee": facts.get("guarantee"),
         "digest": row.digest,
         "path": row.path,
+        # Under a guarantee that spends budgets: how many of those in it rest from the next release on.
+        **({"rest_next": facts["rest_next"]} if "rest_next" in facts else {}),
     }

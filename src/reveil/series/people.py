@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reveil.vault import DuckDBVault
 
 
-def find_placements(vault: DuckDBVault, schema: Schema, release: int, frame: Any) -> Any:
+def find_placements(vault: DuckDBVault, schema: Schema, release: int, frame: object) -> object:
     """Return where the persons in a frame are in a release: person, group, row (from 0)."""
     persons, native = persons_in(frame, schema)
     row = next((row for row in vault.releases() if row.release == release), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,6 +14,8 @@ from reveil.tables.snapshot.frames import from_native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from reveil.tables.input import Input
 
 KIND = "person"  # the vault's setting: what the identities of the first release were
 WHOLE, PADDED, TEXT = "whole", "padded", "text"
@@ -55,15 +57,15 @@ def _otherwise(name: str, what: str, file: str | None) -> DataError:
     )
 
 
-def persons_in(frame: Any, schema: Schema) -> tuple[pl.Series, str]:
+def persons_in(frame: object, schema: Schema) -> tuple[pl.Series, str]:
     """Return the persons of a frame that may have other columns, or none, and the library it came from."""
     person = schema.person
     if person is None:
         raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
     if isinstance(frame, str | os.PathLike):
         return read_snapshot(frame, schema).frame[person], "polars"
-    if hasattr(frame, "loc") and person in frame.columns:
-        frame = frame.loc[:, [person]]  # pandas columns that nobody looks at need not be convertible
+    if (named := getattr(frame, "loc", None)) is not None and person in getattr(frame, "columns", ()):
+        frame = named[:, [person]]  # pandas columns that nobody looks at need not be convertible
     table, native = from_native(frame, _PersonsOnly.of([schema[person]]))
     if table[person].null_count():
         raise DataError(f"column {person!r} has missing values", column=person, hint="Leave those rows out.")
@@ -84,9 +86,10 @@ def one_person(person: object, name: str) -> pl.Series:
 class _PersonsOnly(Schema):
     """A schema of a table in which only persons are looked at; other columns may be there."""
 
-    def _set(self, columns: list[Column], null_values: Iterable[str]) -> None:
+    def _set(self, columns: list[Column], null_values: Iterable[str], input: Input) -> None:  # noqa: A002
         object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "null_values", tuple(null_values))
+        object.__setattr__(self, "input", input)
 
     def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:  # noqa: ARG002
         """Raise unless persons are named."""

@@ -18,7 +18,7 @@ _AT_WORK: set[Place] = set()
 
 
 @contextmanager
-def alone(vault: Place) -> Iterator[None]:
+def only_publisher(vault: Place) -> Iterator[None]:
     """Let one thread of this process change a vault; another is told so. (Another process cannot even open it.)"""
     place = vault.resolve()
     with _LOCK:

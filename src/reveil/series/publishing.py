@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reveil.core.defaults import filled
 from reveil.core.errors import ConfigError, FileError
-from reveil.core.randomness import generator
+from reveil.core.randomness import Dice
 from reveil.grouping.groupers.base import Grouper
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.guarantees.assembly import Heading, assemble
@@ -15,11 +16,14 @@ from reveil.guarantees.comparing import check_promise
 from reveil.guarantees.draft import Request
 from reveil.guarantees.static.deciding import KIND, decide_static
 from reveil.models.base import Model
+from reveil.releases.domains import with_told_edges
 from reveil.releases.files import Kept, not_of_another, output_path, release_target
 from reveil.releases.release import Release
 from reveil.releases.respelling import check_spellings, respelled
 from reveil.series import Published, Series
+from reveil.series.alarms import figures_of
 from reveil.series.asking import asked_for, described
+from reveil.series.finding import measures_of
 from reveil.series.lines import noted
 from reveil.series.published import Stage, silent
 from reveil.series.reading import selected
@@ -58,8 +62,9 @@ def anonymize(
         raise ConfigError("method must be a grouper", hint="For example rv.Mondrian().")
     method = method or Mondrian()
     snapshot = read_snapshot(frame, method.reading(schema))
-    rng = generator(seed)
-    prepared = assemble(decide_static(Request(snapshot, method), model, rng, suppress=suppress), rng)
+    rng = Dice.of_seed(seed)
+    draft = decide_static(Request(snapshot, method), model, rng.child("decision"), suppress=suppress)
+    prepared = assemble(draft, rng.child("assembly"))
     asked = Promised.of_model(model, KIND, suppress=suppress, method=described(method))
     verify(prepared.release, snapshot, asked, placement=prepared.placement)
     return prepared.release
@@ -99,14 +104,16 @@ def publish_file(
     not_of_another(target, {"series": config.name, "release": 1})
     try:
         config.guarantee.check(config.schema, config.method)
+        config.alarms.check(config.schema, config.guarantee, config.method)
     except ConfigError as error:
         raise placed(error, config.path) from None
     stage("reading")
     snapshot = read_snapshot(data, config.schema)
     stage("grouping")
-    rng = generator(config.seed)
-    draft = config.guarantee.decide(Request(snapshot, config.method), rng)
-    prepared = assemble(draft, rng, Heading(config.name))
+    rng = Dice.of_seed(config.seed)
+    draft = config.guarantee.decide(Request(snapshot, config.method), rng.child("decision"))
+    prepared = assemble(draft, rng.child("assembly"), Heading(config.name))
+    unusual = config.alarms.judge(figures_of(prepared, measures_of(prepared, snapshot)))
 
     def check(written: Release) -> None:
         stage("verifying")
@@ -119,7 +126,7 @@ def publish_file(
             release = prepared.release.write_checked(Path(folder) / target.name, check)
     else:
         release = prepared.release.write_checked(target, check, done)
-    return Published(release, "published", note=noted(*warnings(snapshot)))
+    return Published(release, "published", note=noted(*unusual, *warnings(snapshot)))
 
 
 def verify_series(
@@ -139,20 +146,21 @@ def verify_file(
 ) -> Release:
     """Verify a published file against the file it came from; ``where`` is the expression it was published with."""
     stage("reading")
-    written = Release.read(release)
+    written, method = Release.read(release), config.method
+    guarantee = filled(config.guarantee, written.manifest.promise.settings)  # where no vault knows how it began
     if config.in_series and config.vault_path.exists():
         # The vault knows which columns were asked for, and recognises the expression.
-        known = config.guarantee.traits.remembers
-        raw = Series.of(config).part_of(snapshot, written.manifest, where, known=known, table=Path(release))
-    elif where is not None:
-        raw = selected(read_snapshot(snapshot, config.schema), where)
+        known, series = config.guarantee.traits.remembers, Series.of(config)
+        raw = series.part_of(snapshot, written.manifest, where, known=known, table=Path(release))
+        guarantee, method = series.guarantee, series.method  # as the series began
     else:
-        raw = read_snapshot(snapshot, config.schema)
+        raw = read_snapshot(snapshot, with_told_edges(config.schema, written.manifest))
+        raw = raw if where is None else selected(raw, where)
     stage("verifying")
     check_spellings(written, raw.schema)
     read = respelled(written, raw)
-    check_promise(config.guarantee, written.manifest, raw.schema, config.method)
-    asked = asked_for(config.guarantee, config.method)
+    check_promise(guarantee, written.manifest, raw.schema, method)
+    asked = asked_for(guarantee, method)
     verify(read, raw, asked, loose=asked.judge.loose(written, asked))
     check_files(written)
     return written

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 from reveil.core.errors import ConfigError, DataError, ExpressionError, VerificationError
 from reveil.series.agreement import check_columns
 from reveil.series.backups import is_table_of, says_the_same
-from reveil.series.column_types import settled, with_known_spellings, with_known_types
+from reveil.series.column_types import (
+    in_known_types,
+    in_round_bins,
+    with_known_edges,
+    with_known_spellings,
+    with_known_types,
+)
 from reveil.series.telling import Job
 from reveil.tables.expressions import matches, parse
 from reveil.tables.formats import check_path
@@ -20,7 +26,7 @@ from reveil.tables.snapshot import Snapshot, read_snapshot
 from reveil.vault.requests import COLUMNS, WHERE, is_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
@@ -35,15 +41,19 @@ def read_job(
     where: str | None = None,
     *,
     any_columns: bool = False,
-    declared: Iterable[str] = (),
+    declared: Mapping[str, Iterable[str]] | None = None,
+    binned: bool = False,
 ) -> Job:
     """Read the snapshot as the series reads it: known types and spellings, the asked for part, in an order of its own.
 
-    ``any_columns``: sensitive columns may be left out. ``declared`` are values that the guarantee names.
+    ``any_columns``: sensitive columns may be left out. ``declared`` are values that the guarantee names. ``binned``:
+    bins are what is published, and get round edges where none are known.
     """
-    known = with_known_types(schema, vault.attributes())
+    known = with_known_types(with_known_edges(schema, vault), vault.attributes())
     snapshot = read_snapshot(frame, with_known_spellings(known, vault, declared))
-    snapshot = settled(snapshot, vault.attributes())
+    if binned:
+        snapshot = in_round_bins(snapshot)
+    snapshot = in_known_types(snapshot, vault.attributes())
     request: dict[str, JSON] = {COLUMNS: None, WHERE: None}
     if where is not None:
         snapshot = selected(snapshot, where, hidden=snapshot.schema.plain if any_columns else ())
@@ -69,7 +79,8 @@ def read_part(
     known: bool,
     any_columns: bool = False,
     table: Path | None = None,
-    declared: Iterable[str] = (),
+    declared: Mapping[str, Iterable[str]] | None = None,
+    binned: bool = False,
 ) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
@@ -82,7 +93,7 @@ def read_part(
     if known and (row is None or not says_the_same(manifest.to_json(), row)):
         raise VerificationError(
             "this is not a release of the series that the vault remembers",
-            file=vault.folder,
+            file=vault.store.place,
             hint="Is this the config that it was published with? Beside the releases of the series it may tell more "
             "than any of them promises.",
         )
@@ -91,10 +102,11 @@ def read_part(
             "this file was changed after it was published", file=table, hint="The vault knows other bytes of it."
         )
     if row is None:
-        return read_job(vault, schema, frame, None, where, any_columns=any_columns, declared=declared).snapshot
-    return job_of(
-        vault, schema, frame, row, [] if where is None else [where], any_columns=any_columns, declared=declared
-    ).snapshot
+        return read_job(
+            vault, schema, frame, None, where, any_columns=any_columns, declared=declared, binned=binned
+        ).snapshot
+    given = [] if where is None else [where]
+    return job_of(vault, schema, frame, row, given, any_columns=any_columns, declared=declared, binned=binned).snapshot
 
 
 def job_of(
@@ -105,7 +117,8 @@ def job_of(
     given: Sequence[str] = (),
     *,
     any_columns: bool = False,
-    declared: Iterable[str] = (),
+    declared: Mapping[str, Iterable[str]] | None = None,
+    binned: bool = False,
 ) -> Job:
     """Return a snapshot cut as a release asked for it.
 
@@ -115,7 +128,7 @@ def job_of(
     columns, kept = row.request.get(COLUMNS), row.request.get(WHERE)
 
     def cut(where: str | None) -> Job:
-        return read_job(vault, schema, frame, columns, where, any_columns=any_columns, declared=declared)
+        return read_job(vault, schema, frame, columns, where, any_columns=any_columns, declared=declared, binned=binned)
 
     if kept is None:
         return cut(None)
@@ -179,4 +192,4 @@ def _columns(snapshot: Snapshot, wanted: tuple[str, ...]) -> Snapshot:
     kept = [column for column in schema.columns if column.name in wanted or column.role is Role.PERSON]
     names = {column.name for column in kept}
     frame = snapshot.frame.select(name for name in snapshot.frame.columns if name in names)
-    return replace(snapshot, frame=frame, schema=Schema.of(kept, schema.null_values))
+    return replace(snapshot, frame=frame, schema=schema.with_columns(kept))

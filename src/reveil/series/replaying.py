@@ -13,6 +13,7 @@ from reveil.series.asking import asked_for
 from reveil.series.finding import find_file
 from reveil.series.judging import VaultRecord, selection_of
 from reveil.series.reading import job_of
+from reveil.tables.joint import joint_schema
 from reveil.vault.protocol import ABANDONED, ADOPTED, PENDING
 from reveil.verification import Promised, verify
 from reveil.verification.alone import check_alone
@@ -90,7 +91,8 @@ def replay(
     if asked.judge.remembers and rows:
         try:
             none = np.zeros(0, np.int32)
-            replayed.compare(VaultRecord(vault, none, schema.sensitive), vault.head())
+            names = joint_schema(schema, guarantee.traits.together).sensitive
+            replayed.compare(VaultRecord(vault, none, names), vault.head())
         except VerificationError as error:
             found.broken.append(error.message)
     return found
@@ -102,8 +104,17 @@ def _job(
     """Return a snapshot cut as a release asked for it, if the release was made of it."""
     try:
         traits = guarantee.traits
-        declared = traits.declared_in(schema)
-        job = job_of(vault, schema, path, row, given, any_columns=traits.any_columns, declared=declared)
+        declared = traits.declared_by(joint_schema(schema, traits.together))
+        job = job_of(
+            vault,
+            schema,
+            path,
+            row,
+            given,
+            any_columns=traits.any_columns,
+            declared=declared,
+            binned=traits.by_column,
+        )
     except ReveilError:
         return None
     return job if job.is_that_of(row) else None

@@ -2,52 +2,52 @@
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
 from reveil.releases.files import Kept, output_path, release_target, undisturbed
 from reveil.releases.release import Release
 from reveil.series.adoption import Adopted, adopt
-from reveil.series.agreement import agree, check_roles, described, roles_ever, same_making
+from reveil.series.agreement import same_making
+from reveil.series.alarms import budget_ends, figures_of
 from reveil.series.anchorage import lacking, may_begin, may_publish, repairing, taken_away_if_refused
 from reveil.series.assembly_line import AssemblyLine, hand_over
 from reveil.series.backups import check_folder, refuse_if_behind
+from reveil.series.base import SeriesBase
+from reveil.series.beginning import note_of
 from reveil.series.book import VaultBook
-from reveil.series.column_types import as_begun, check_declared
-from reveil.series.config import Config, load_config
 from reveil.series.drafts import deliver, find_copy, not_another, remove_drafts
-from reveil.series.finding import find_file
+from reveil.series.finding import find_file, measures_of
 from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
 from reveil.series.people import erase, find_placements
 from reveil.series.published import How, Published, Stage, silent
-from reveil.series.publisher_lock import alone
+from reveil.series.publisher_lock import only_publisher
 from reveil.series.reading import files_of, job_of, read_job, read_part
 from reveil.series.replaying import Replayed, replay
+from reveil.series.vault_care import Checked
 from reveil.series.warnings import warnings
 from reveil.tables.schema import Role
-from reveil.tables.settings import placed
-from reveil.vault import DuckDBVault, ReleaseRow, Vault
-from reveil.vault.address import Place, folders_of, is_begun, place_of
+from reveil.vault.address import folders_of, is_begun
 from reveil.vault.protocol import ABANDONED, CONFIRMED, PENDING
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from reveil.grouping.groupers.base import Grouper
+    import polars as pl
+
     from reveil.guarantees.assembly import Prepared
     from reveil.releases.manifest import Manifest
     from reveil.series.telling import Job, Telling
-    from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
+    from reveil.vault import DuckDBVault, ReleaseRow, Vault
 
 
-class Series:
+class Series(SeriesBase):
     """The releases of one table, in order, under one guarantee.
 
     A release is drafted and verified in the vault, prepared (from then on it counts as told), written where it was
@@ -55,95 +55,6 @@ class Series:
     publishing the same snapshot again resumes it with the same bytes; any other is refused until it is resumed or
     abandoned. The vault is opened for each call and closed again.
     """
-
-    def __init__(
-        self,
-        vault: Place,
-        schema: Schema,
-        guarantee: Guarantee,
-        method: Grouper | None = None,
-        *,
-        name: str | None = None,
-        seed: int | None = None,
-        archive: bool = True,
-        files: tuple[Path, ...] = (),
-        anchor: Path | None = None,
-    ) -> None:
-        self.vault, self.guarantee, self.method = vault, guarantee, method
-        self.anchor = anchor or _beside(vault)
-        self.notes: list[str] = []  # what the owner should know of the last call
-        self.schema = schema if method is None else method.reading(schema)
-        self._as_begun: tuple[str, ...] = ()  # columns whose texts are compared as when the series began
-        self.name, self.seed, self.archive, self.files = name, seed, archive, files
-
-    def __repr__(self) -> str:
-        return f"<Series {self.name or self.vault.name!r}: {self.guarantee!r}>"
-
-    @classmethod
-    def open(
-        cls,
-        vault: str | os.PathLike[str],
-        schema: Schema,
-        guarantee: Guarantee,
-        method: Grouper | None = None,
-        *,
-        name: str | None = None,
-        seed: int | None = None,
-        archive: bool = True,
-        anchor: str | os.PathLike[str] | None = None,
-    ) -> Series:
-        """Open the series in a vault, or begin one: the folder is made when something is published first.
-
-        What cannot work is refused now, and so are settings that are not those of the releases so far. ``anchor`` is
-        a file outside the vault that shows how far it had come; beside the vault unless given.
-        """
-        if not isinstance(guarantee, Guarantee):
-            raise ConfigError("guarantee must be a guarantee", hint="For example rv.TauSafety(m=4).")
-        place = None if anchor is None else Path(anchor)
-        series = cls(place_of(vault), schema, guarantee, method, name=name, seed=seed, archive=archive, anchor=place)
-        series._check()
-        if series.vault.exists():
-            with series._opened(create=True):
-                pass
-        return series
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Series:
-        """Open the series of a reveil.toml."""
-        return cls.of(load_config(Path(path)))
-
-    @classmethod
-    def of(cls, config: Config) -> Series:
-        """Open the series of a config; the vault is made when something is published first."""
-        series = cls(
-            config.vault_path,
-            config.schema,
-            config.guarantee,
-            config.method,
-            name=config.name,
-            seed=config.seed,
-            archive=config.archive,
-            files=config.files,
-            anchor=config.anchor_path,
-        )
-        try:
-            series._check()
-        except ConfigError as error:
-            raise placed(error, config.path) from None
-        return series
-
-    def _check(self) -> None:
-        """Refuse, before any data is read, what cannot work with all the columns, of which a release may have some."""
-        self.guarantee.check(self.schema, self.method)
-        check_declared(self.guarantee.traits.declared_in(self.schema), self.schema)
-        if self.method is not None:
-            self.method.check_schema(self.schema)
-        if any(self.anchor.resolve().is_relative_to(own.resolve()) for own in folders_of(self.vault)):
-            raise ConfigError(
-                "the anchor is inside the vault",
-                hint="It shows whether the vault is the latest one, so it must not be restored with it: name a file "
-                "outside.",
-            )
 
     # Publishing
 
@@ -190,8 +101,8 @@ class Series:
         folders = (None if target is None else target.parent, self.anchor.parent, *(p.parent for p in self.files[:1]))
         if not new_series and not is_begun(self.vault):
             may_begin(self.anchor, self.name, self._published_columns, *folders)  # before a vault is made
-        with alone(self.vault), self._opened(create=True, pretend=dry_run) as vault:
-            began = not vault.head()
+        with only_publisher(self.vault), self._opened(create=True, pretend=dry_run) as vault:
+            began, begun = not vault.head(), note_of(vault, self._asked)
             if began and not new_series:
                 may_begin(None, self.name, self._published_columns, *folders)
             note = may_publish(vault, *folders, new_series=new_series, dry_run=dry_run)
@@ -219,9 +130,22 @@ class Series:
             stage("grouping")
             way = self._line(vault)
             prepared, telling = way.prepare(vault, job, rows)
-            release = way.carry_out(vault, prepared, telling, target, dry_run=dry_run, stage=stage, done=done)
+            measures = measures_of(prepared, job.snapshot)
+            unusual = self.alarms.judge(figures_of(prepared, measures))  # before anything is told
+            release = way.carry_out(
+                vault, prepared, telling, target, measures=measures, dry_run=dry_run, stage=stage, done=done
+            )
             note = remark(telling, self.guarantee, began=began and not dry_run)
-            return self._answer(release, "published", note, *warnings(job.snapshot, self._as_begun))
+            ending = None if dry_run else self._budget_ends(vault)
+            said = (note, begun, *prepared.draft.remembered.notes, *unusual, ending)
+            told = warnings(job.snapshot, self._as_begun, apart=bool(release.seconds))
+            return self._answer(release, "published", *said, *told)
+
+    def _budget_ends(self, vault: Vault) -> str | None:
+        """Say for whom a budget ends with the next release, under a guarantee that spends one."""
+        if not isinstance(self.guarantee, Budgeted):
+            return None
+        return budget_ends(self.guarantee.budget(VaultBook.of_nobody(vault), self.schema, vault.head()))
 
     def _answer(self, release: Release, how: How, *more: str | None) -> Published:
         self.notes += [note for note in more if note is not None]
@@ -289,7 +213,7 @@ class Series:
 
     def abandon(self, release: int) -> None:
         """Give a pending release up. It counts as told: the file may have left the building."""
-        with alone(self.vault), self._opened() as vault, repairing(vault) as self.notes:
+        with only_publisher(self.vault), self._opened() as vault, repairing(vault) as self.notes:
             rows = {row.release: row.state for row in vault.releases()}
             if rows.get(vault.head()) == ABANDONED:
                 remove_drafts(vault)  # what somebody left who was killed right after abandoning
@@ -334,10 +258,16 @@ class Series:
 
     def replayed(self, truths: Sequence[Path] = (), where: Sequence[str] = ()) -> Replayed:
         """Judge the whole series anew, from its files and archived placements; see :mod:`reveil.series.replaying`."""
-        with alone(self.vault), self._opened() as vault:
+        with only_publisher(self.vault), self._opened() as vault:
             return replay(vault, self.schema, self.guarantee, self.method, truths, where)
 
-    def placements(self, release: int, frame: object) -> Any:
+    @overload
+    def placements(self, release: int, frame: pl.DataFrame) -> pl.DataFrame: ...
+
+    @overload
+    def placements(self, release: int, frame: object) -> object: ...
+
+    def placements(self, release: int, frame: object) -> object:
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
         with self._opened() as vault:
             return find_placements(vault, self.schema, release, frame)
@@ -352,7 +282,7 @@ class Series:
         if self.schema.person is None:
             raise ConfigError("this series follows no persons", hint='Declare a column as "person".')
         self.guarantee.traits.check_erasure(tombstone=tombstone)
-        with alone(self.vault), self._opened() as vault, repairing(vault) as self.notes:
+        with only_publisher(self.vault), self._opened() as vault, repairing(vault) as self.notes:
             return erase(vault, self.schema.person, person, self.method, tombstone=tombstone)
 
     def adopt(
@@ -365,8 +295,9 @@ class Series:
         groups cannot be kept.
         """
         files_of(frame, release)
+        self.guarantee.traits.check_adoption(self.schema)
         with ExitStack() as open_:
-            open_.enter_context(alone(self.vault))
+            open_.enter_context(only_publisher(self.vault))
             made = not self.vault.exists()
             vault = open_.enter_context(self._opened(create=True))
             if made:
@@ -386,16 +317,20 @@ class Series:
 
             return adopt(vault, job, release, self.guarantee, self._settings(vault), remade, archive=self.archive)
 
+    def check_vault(self) -> Checked:
+        """Compare every part of the vault with what was written, and with its anchor."""
+        with only_publisher(self.vault), self._opened() as vault:
+            vault.store.check()
+            standing = vault.standing()
+            persons, _ = vault.presence()
+            return Checked(vault.head(), len(persons), lacking(standing) if standing.behind else None)
+
+    def rotate_key(self) -> None:
+        """Give the vault another key; see :meth:`reveil.vault.Vault.rotate`."""
+        with only_publisher(self.vault), self._opened() as vault, repairing(vault) as self.notes:
+            vault.rotate()
+
     # Inside
-
-    def _reading(self) -> dict[str, Any]:
-        """Return what reading a table has to know of the guarantee."""
-        traits = self.guarantee.traits
-        return {"any_columns": traits.any_columns, "declared": traits.declared_in(self.schema)}
-
-    @property
-    def _published_columns(self) -> tuple[str, ...]:
-        return self.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
 
     def standing(self) -> str | None:
         """Return what the anchor of the vault knows and the vault does not, in words; None if there is nothing."""
@@ -407,44 +342,4 @@ class Series:
 
     def _stands(self, vault: Vault, row: ReleaseRow) -> bool:
         """Return whether a release is out, and made as it would be made today: its promise may have changed since."""
-        now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
-        return row.state == CONFIRMED and same_making(vault.setting("config") or {}, now)
-
-    def _settings(self, vault: Vault) -> dict[str, Any]:
-        """Return what the vault remembers of the config with the next release."""
-        return {
-            "config": described(self.name, self.seed, self.schema, self.guarantee, self.method),
-            "seed": self.seed if self.seed is not None else vault.setting("seed"),
-            "roles": roles_ever(vault.setting("roles") or {}, self.schema),
-        }
-
-    @contextmanager
-    def _opened(self, *, create: bool = False, pretend: bool = False) -> Iterator[DuckDBVault]:
-        """Open the vault and see that it is the vault of this series.
-
-        ``pretend``: where there is no vault yet, one that is thrown away will do.
-        """
-        if pretend and not is_begun(self.vault):
-            with tempfile.TemporaryDirectory() as folder, DuckDBVault.open(Path(folder) / "vault") as vault:
-                yield vault
-            return
-        with DuckDBVault.open(self.vault, create=create, anchor=self.anchor) as vault:
-            if vault.head():
-                before = vault.setting("config") or {}
-                self.schema, kept = as_begun(self.schema, before)
-                self._as_begun = (*self._as_begun, *kept)
-                now = described(self.name, self.seed, self.schema, self.guarantee, self.method)
-                agree(before, now, self.guarantee)
-                if self.guarantee.traits.remembers:
-                    check_roles(vault.setting("roles") or {}, self.schema)
-                self.name = self.name or before.get("series.name")
-            yield vault
-
-
-def _beside(vault: Place) -> Path:
-    """Return where the anchor of a vault lies if nobody says: beside its folder."""
-    if not isinstance(vault, Path):
-        raise ConfigError(
-            "a vault that is no folder here needs an anchor", hint="Name a file: anchor='hospital.anchor'."
-        )
-    return vault.parent / f"{vault.name.removesuffix('.vault')}.anchor"
+        return row.state == CONFIRMED and same_making(vault.setting("config") or {}, self._described())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Lasting:
+class StableCodes:
     """The columns of a snapshot as codes of the vault's dictionaries; ``new`` are the values to be added to them.
 
-    ``declared`` are the codes of the values that are known before any data.
+    ``declared`` are the codes of the values that are known before any data, by column.
     """
 
     codes: Mapping[str, CodeArray] = field(repr=False)
     new: Mapping[str, pl.Series] = field(repr=False)
-    declared: CodeArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int32))
+    declared: Mapping[str, CodeArray] = field(repr=False, default_factory=dict)
 
 
-def lasting_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Iterable[str]) -> Lasting:
+def lasting_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Mapping[str, Iterable[str]]) -> StableCodes:
     """Give every quasi and sensitive value the code that it has had, or the next one.
 
-    ``declared`` are values of the (first) sensitive column that are known before any data; they are added first.
+    ``declared`` are values of sensitive columns that are known before any data; they are added first.
     """
     found: dict[str, CodeArray] = {}
     new: dict[str, pl.Series] = {}
@@ -49,21 +49,21 @@ def lasting_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Iter
         code_of = np.full(len(texts), -1, np.int32)
         code_of[occurs], new[attribute.name] = _look_up(vault, attribute.name, texts.filter(occurs))
         found[attribute.name] = code_of[attribute.codes]
-    first_codes = np.zeros(0, np.int32)
-    for place, name in enumerate(snapshot.schema.sensitive):
+    first_codes: dict[str, CodeArray] = {}
+    for name in snapshot.schema.sensitive:
         values = canonical_text(snapshot.frame[name]).alias("value")
-        first = _declared(snapshot.frame[name], list(declared) if place == 0 else [])
+        first = _declared(snapshot.frame[name], list(declared.get(name, ())))
         if snapshot.schema[name].folds and snapshot.frame.schema[name] == pl.String:
             first = spelled_as(first, (*(snapshot.schema[name].labels or ()), *snapshot.schema[name].spellings))
         first = first.alias("value")
         distinct = pl.concat([first, values.unique().sort()]).unique(maintain_order=True)
         code, new[name] = _look_up(vault, name, distinct)
         known = pl.DataFrame({"value": distinct, "code": code})
-        if place == 0:
-            first_codes = code[: len(first)].astype(np.int32)
+        if name in declared:
+            first_codes[name] = code[: len(first)].astype(np.int32)
         joined = values.to_frame().join(known, on="value", how="left", maintain_order="left", nulls_equal=True)
         found[name] = joined["code"].to_numpy().astype(np.int32)
-    return Lasting(found, {name: values for name, values in new.items() if len(values)}, first_codes)
+    return StableCodes(found, {name: values for name, values in new.items() if len(values)}, first_codes)
 
 
 def _declared(column: pl.Series, texts: list[str]) -> pl.Series:
@@ -92,7 +92,7 @@ def _look_up(vault: Vault, name: str, texts: pl.Series) -> tuple[CodeArray, pl.S
     return codes, texts.filter(unknown).alias(name)
 
 
-def texts_of(vault: Vault, name: str, lasting: Lasting) -> pl.Series:
+def texts_of(vault: Vault, name: str, lasting: StableCodes) -> pl.Series:
     """Return what the codes of a column stand for, by code; null where a value is missing or erased."""
     known = vault.values(name)
     size = vault.next_code(name)
@@ -128,4 +128,4 @@ def digest_of_snapshot(frame: pl.DataFrame, names: Iterable[str], *persons: npt.
 
 def in_order(snapshot: Snapshot, order: npt.NDArray[np.integer]) -> Snapshot:
     """Return the snapshot with its records in another order."""
-    return Snapshot(snapshot.frame[order], snapshot.schema, snapshot.origin, snapshot.native)
+    return replace(snapshot, frame=snapshot.frame[order])

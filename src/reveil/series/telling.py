@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
+from reveil.core.json_values import text_in
 from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
 from reveil.models.encoding import encode
-from reveil.releases.manifest import digest_of_bytes, manifest_bytes
+from reveil.releases.column_views import column_views
+from reveil.releases.manifest_files import digest_of_bytes, manifest_bytes
 from reveil.series.book import VaultBook
-from reveil.series.column_types import SPELLINGS, spellings_of, types_of
+from reveil.series.column_types import EDGES, SPELLINGS, spellings_of, types_of
 from reveil.series.events import Events, events
 from reveil.series.persons import KIND, identities, kind_of
 from reveil.series.signatures import entries_of, told_before
-from reveil.series.stable_codes import Lasting, digest_of_snapshot, in_order, lasting_codes, texts_of
+from reveil.series.stable_codes import StableCodes, digest_of_snapshot, in_order, lasting_codes, texts_of
 from reveil.tables.expressions import parse
+from reveil.tables.joint import joint_snapshot
 from reveil.tables.schema import Role
 from reveil.vault import Change, Records, ReleaseRow
 from reveil.vault.protocol import ADOPTED
@@ -53,20 +56,26 @@ class Job:
     """
 
     snapshot: Snapshot
-    request: Mapping[str, Any]
-    asked: Mapping[str, Any] = field(repr=False)
+    request: Mapping[str, JSON]
+    asked: Mapping[str, JSON] = field(repr=False)
     high: IntArray = field(repr=False)
     low: IntArray = field(repr=False)
     digest: str
     persons: str | None = None
     whole: Snapshot | None = None
 
+    @property
+    def where(self) -> str | None:
+        """The expression that decides who is published; None for everybody."""
+        where = self.asked[WHERE]
+        return None if where is None else text_in(where)
+
     @classmethod
-    def of(cls, vault: Vault, snapshot: Snapshot, asked: Mapping[str, Any], whole: Snapshot | None = None) -> Job:
+    def of(cls, vault: Vault, snapshot: Snapshot, asked: Mapping[str, JSON], whole: Snapshot | None = None) -> Job:
         """Find the pseudonyms and put the records in their order; ``whole`` has the same records with all columns."""
         person, frame = snapshot.schema.person, snapshot.frame
         request, where = dict(asked), asked[WHERE]
-        if where is not None:
+        if isinstance(where, str):
             request[WHERE] = kept_expression(vault.key, where, parse(where).columns())
         names = sorted(snapshot.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN))
         if person is None:
@@ -95,7 +104,7 @@ class Telling:
 
     job: Job
     recall: Recall
-    lasting: Lasting
+    lasting: StableCodes
     events: Events | None
     memory: Memory
     known_types: Mapping[str, str]
@@ -107,19 +116,24 @@ class Telling:
         snapshot, traits = job.snapshot, guarantee.traits
         if traits.whole_table and job.whole is not None:
             snapshot, codes = job.whole, encode(job.whole)
+        if traits.together:
+            snapshot = joint_snapshot(snapshot, traits.together)
         schema = snapshot.schema
         recall = vault.recall(job.high, job.low)
         follows = schema.person is not None
-        declared = traits.declared_in(schema) if traits.remembers else ()
-        lasting = lasting_codes(vault, snapshot, codes, declared) if follows else Lasting({}, {})
+        declared = traits.declared_by(schema) if traits.remembers else {}
+        lasting = lasting_codes(vault, snapshot, codes, declared) if follows else StableCodes({}, {})
         known = recall.person >= 0
         happened = events(known, recall.present, recall.last, lasting.codes, len(recall.gone)) if follows else None
         known_types = vault.attributes()
         types = types_of(snapshot, known_types) if follows else {}
         book = VaultBook(vault, recall, lasting, (*known_types, *types))
         memory = _memory(vault, recall, lasting, happened, schema.sensitive if traits.remembers else (), book)
+        if traits.by_column and len(schema.sensitive) > 1:
+            each = {name: _memory(vault, recall, lasting, happened, (name,), book, name) for name in schema.sensitive}
+            memory = replace(memory, columns=each)
         part = any(own is not None for own in job.request.values())
-        where = None if job.asked[WHERE] is None else parse(job.asked[WHERE])
+        where = None if job.where is None else parse(job.where)
         memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT), part=part, where=where)
         return cls(job, recall, lasting, happened, memory, known_types, snapshot)
 
@@ -179,12 +193,24 @@ class Telling:
             settings={
                 **settings,
                 **signed,
-                "declared": self.lasting.declared.tolist(),
+                "declared": self._declared(),
                 **({KIND: self.job.persons} if follows else {}),
                 **self._spellings(vault, published if follows else None),
+                **self._edges(),
             },
             placements=placements,
         )
+
+    def _declared(self) -> JSON:
+        """Return the codes of declared values: of the column with signatures, or where several have some by column."""
+        codes = {name: own.tolist() for name, own in self.lasting.declared.items()}
+        return codes if self.memory.columns else next(iter(codes.values()), [])
+
+    def _edges(self) -> dict[str, JSON]:
+        """Return the edges of bins to keep: they are those of the first release."""
+        columns = self.job.snapshot.schema.columns
+        edges: dict[str, JSON] = {column.name: list(column.cut) for column in columns if column.cut is not None}
+        return {EDGES: edges} if edges else {}
 
     def _spellings(self, vault: Vault, published: Release | None) -> dict[str, JSON]:
         """Return the spellings to keep without a person: of what is published, or where none is followed of all.
@@ -193,9 +219,12 @@ class Telling:
         that its holder was erased. Of a value that was never published nothing is kept.
         """
         schema = self.remembered.schema
-        frame = self.remembered.frame if published is None else published.group_values()[1]
-        before = vault.setting(SPELLINGS) or {}
-        kept = spellings_of(schema, frame, before)
+        before = kept = vault.setting(SPELLINGS) or {}
+        tables = [self.remembered.frame]
+        if published is not None:
+            tables = [view.group_values()[1] for view in column_views(published)]
+        for values in tables:
+            kept = spellings_of(schema, values, kept)
         return {SPELLINGS: kept} if kept != before else {}
 
     def _stale(self) -> BoolArray:
@@ -210,9 +239,18 @@ class Telling:
 
 
 def _memory(
-    vault: Vault, recall: Recall, lasting: Lasting, happened: Events | None, columns: tuple[str, ...], book: Book
+    vault: Vault,
+    recall: Recall,
+    lasting: StableCodes,
+    happened: Events | None,
+    columns: tuple[str, ...],
+    book: Book,
+    signed: str | None = None,
 ) -> Memory:
-    """Return what a guarantee may know; ``columns`` are the sensitive ones, the first of which has signatures."""
+    """Return what a guarantee may know; ``columns`` are the sensitive ones, the first of which has signatures.
+
+    ``signed`` is its name where others have some, too.
+    """
     number = vault.head() + 1
     size = len(recall.person)
     none: CodeArray = np.zeros(0, np.int32)
@@ -235,7 +273,7 @@ def _memory(
             lasting=lasting.codes,
         )
     sensitive = columns[0]
-    sets, block_records, block_sets = told_before(book)
+    sets, block_records, block_sets = told_before(book, signed)
     known = vault.values(sensitive)["code"].to_numpy()
     seen = vault.next_code(sensitive)
     more = len(lasting.new.get(sensitive, ()))
@@ -244,7 +282,7 @@ def _memory(
         values=lasting.codes[sensitive],
         texts=texts_of(vault, sensitive, lasting),
         known=np.concatenate([known, np.arange(seen, seen + more)]).astype(np.int32),
-        declared=lasting.declared,
+        declared=lasting.declared.get(sensitive, none),
         seen=seen,
         present=recall.present,
         changed=happened.differs.get(sensitive, np.zeros(size, np.bool_)),
@@ -263,7 +301,10 @@ def forgotten(layout: Mapping[str, JSON], values: Mapping[str, pl.Series]) -> No
 def placements_of(prepared: Prepared) -> pl.DataFrame:
     """Return where each published record is: its row and its group; dirty ones have a ``person`` and no record."""
     real = np.flatnonzero(prepared.placement >= 0)
-    groups = prepared.release.classes if prepared.release.groups is None else prepared.release.groups
+    release = prepared.release
+    groups = release.classes if release.groups is None else release.groups
+    if release.seconds:  # of the first sensitive column; the row leads to the others
+        groups = release.seconds[0].groups
     record, person = prepared.placement[real].astype(np.int32), np.full(len(real), -1, np.int32)
     dirty = prepared.draft.dirty
     if dirty is not None and len(dirty):

@@ -7,8 +7,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveil.releases.files import VAULT_FILE
-from reveil.releases.manifest import MANIFEST, manifest_at
+from reveil.releases.files import VAULT_FILES
+from reveil.releases.manifest_files import MANIFEST, manifest_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSONObject
 
 DEEPEST = 8
-MOST = 50_000  # names that are looked at
+NAMES = 50_000  # names that are looked at
 
 
 class Walk:
@@ -26,7 +26,7 @@ class Walk:
     look at.
     """
 
-    def __init__(self, folder: Path, most: int = MOST) -> None:
+    def __init__(self, folder: Path, most: int = NAMES) -> None:
         self.folder = folder
         self.most = most
         self.cut = False
@@ -42,7 +42,7 @@ class Walk:
             if left < 0:
                 self.cut = True
                 return
-            if depth and any(entry.name == VAULT_FILE for entry in names):
+            if depth and any(entry.name in VAULT_FILES for entry in names):
                 continue
             for entry in names:
                 if entry.name.endswith(MANIFEST) and entry.is_file():

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from reveil.tables.snapshot import Snapshot
 
 
-def warnings(snapshot: Snapshot, kept: Iterable[str] = ()) -> Iterator[str]:
-    """Yield what is to be said when a table is published; ``kept``: columns that a series compares as it began."""
+def warnings(snapshot: Snapshot, kept: Iterable[str] = (), *, apart: bool = False) -> Iterator[str]:
+    """Yield what is to be said when a table is published; ``kept``: columns that a series compares as it began.
+
+    ``apart``: each sensitive column has a table of its own, and no value stands in a row.
+    """
     names = snapshot.schema.sensitive
-    if len(names) > 1:
+    if len(names) > 1 and not apart:
         yield (
             f"{len(names)} sensitive columns are published in the same row: each is protected by itself, and whoever "
             "knows one of somebody's values may find the row by it and read the others (reveil audit --known values "

@@ -38,6 +38,13 @@ COUNTER = "row rowid rownum index unnamed zeile lfd"
 FREE = "comment note notes remark bemerkung notiz description anamnese text freetext commentaire"
 ZIP = "zip zipcode plz postcode postal postleitzahl"
 MONEY = "income wage earnings einkommen revenu ingreso"
+BENEFITS = "benefit welfare dividend capitalgain capitalloss sozialhilfe arbeitslosengeld burgergeld wohngeld"
+HOUSEHOLD = "household family haushalt familie foyer hogar dwelling apartment wohnung home couple sibling hh"
+HOUSEHOLD_KEY = "householdid hhid familyid haushaltsnr haushaltsid haushaltsnummer familiennr"
+SURVEY = (
+    "fnlwgt wgt pwgt perwt pweight instanceweight samplingweight sampleweight surveyweight designweight personweight "
+    "gewichtung hochrechnung"
+)
 
 QUASI = {
     "age or birth": "age ages alter altersgruppe edad leeftijd birth born dob geburt geb naissance nacimiento nascita",
@@ -53,16 +60,20 @@ QUASI = {
     "payer",
     "time": "date datum fecha year jahr month monat day tag time timestamp",
 }
+HEALTH = "health"
 SENSITIVE = {
-    "health": "disease diagnos diag dx icd illness krank drug drugs medic medik med meds rx hiv* outcome test tests "
+    HEALTH: "disease diagnos diag dx icd illness krank drug drugs medic medik med meds rx hiv* outcome test tests "
     "result befund symptom allerg cancer tumor tumour pregnan schwanger disab behinder treatment therap behandlung "
-    "prescri dose lab blood glucose cholesterol mental addict genetic mutation death died mortality readmitted "
-    "readmission injury severity prognos patholog procedure surgery enfermedad maladie malattia",
+    "prescri dose lab blood serum insulin glu* glucose cholesterol mental addict genetic mutation death died "
+    "mortality readmitted readmission injury severity prognos patholog procedure surgery enfermedad maladie malattia",
     "pay or debt": "salary salaries lohn gehalt debt credit salaire sueldo stipendio",
     "belief, politics or the law": "religi politic sexual union crime criminal convict offence offense vote partei",
 }
 
-MARKS = ("?", "-", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "missing")  # for cells without a value
+# For cells without a value, in small letters: wherever they stand, and only among what is no text without them.
+MARKS = frozenset({"?", "-", ".", "--", "na", "n/a", "#n/a", "nan", "null", "unknown", "missing", "unbekannt", "k.a."})
+MARKS_AMONG_NUMBERS = MARKS | {"none", "-9", "-99", "-999", "-9999"}
+CODES = (-9, -99, -999, -9999)  # among numbers that are otherwise not negative
 FOREIGN = {
     "dates; written as 2024-12-31 they would be published as ranges": r"^\d{1,2}[./]\d{1,2}[./]\d{2,4}$",
     "numbers; with a decimal point they would be published as ranges": r"^-?\d+,\d+$",

@@ -28,13 +28,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reveil.core.errors import ConfigError, FileError, excerpt, shown
 
 if TYPE_CHECKING:
+    import _csv
+
     from reveil.core.arrays import CodeArray
     from reveil.core.json_values import JSON
 
@@ -68,7 +70,7 @@ class Taxonomy:
         return "sha256:" + hashlib.sha256(parts.encode()).hexdigest()
 
     @classmethod
-    def load(cls, source: str | Path | Mapping[str, JSON] | Taxonomy, *, show: bool = True) -> Taxonomy:
+    def load(cls, source: str | Path | Mapping[str, object] | Taxonomy, *, show: bool = True) -> Taxonomy:
         """Read a taxonomy from an ARX CSV or TOML file, or take a nested mapping.
 
         Errors show labels only where ``show`` is set: those of a sensitive column are not for the screen.
@@ -262,7 +264,7 @@ def _paths_of_csv(text: str, path: Path) -> list[Path_]:
     return paths
 
 
-def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
+def _rows(reader: _csv.Reader, path: Path) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error:
@@ -274,11 +276,13 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
         ) from None
 
 
-def _paths_of_table(table: Mapping[str, JSON], *, show: bool) -> list[Path_]:
+def _paths_of_table(table: Mapping[str, object], *, show: bool) -> list[Path_]:
     root_given = len(table) == 1 and isinstance(next(iter(table.values())), Mapping)
     prefix: Path_ = () if root_given else (ROOT,)
     paths: list[Path_] = []
-    stack: list[tuple[Path_, Any]] = [((*prefix, str(label)), child) for label, child in reversed(list(table.items()))]
+    stack: list[tuple[Path_, object]] = [
+        ((*prefix, str(label)), child) for label, child in reversed(list(table.items()))
+    ]
     while stack:
         path, child = stack.pop()
         if isinstance(child, Mapping):

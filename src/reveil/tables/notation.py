@@ -25,11 +25,12 @@ from enum import StrEnum
 
 import polars as pl
 
+from reveil.tables import marks
 from reveil.tables.snapshot import canonical_text
 
 OR_NULL = " | null"
 SUPPRESSED = "*"
-SUPPRESSED_VALUE = "\x00*"  # what a suppressed cell is in a column of values, where a raw ``*`` is a text like others
+SUPPRESSED_VALUE = marks.SUPPRESSED_VALUE
 _READS_OTHERWISE = r'^$|^\*$|^[\[{"=+\-@\t\r\p{Cf}]|[\x00-\x1f\x7f]| \| null$|^\s|\s$'
 _IN_SET = r'[,{}\[\]"]'
 _SET_PART = re.compile(r' ?("(?:[^"\\]|\\.)*"|[^,]+)')

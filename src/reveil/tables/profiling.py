@@ -20,19 +20,21 @@ import polars as pl
 from reveil.core.errors import SHOWN_AT_MOST, DataError, has_swallowed
 from reveil.tables import column_hints as hints
 from reveil.tables.alike import fold_distinct
-from reveil.tables.formats import read_file
+from reveil.tables.column_roles import UNKNOWN, with_roles
+from reveil.tables.detection import detect, visit_order
+from reveil.tables.input import AS_WRITTEN
 from reveil.tables.schema import Role, Type
 from reveil.tables.snapshot.types import canonical_text, infer_type, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.tables.detection import FoundInput
     from reveil.tables.formats.place import Place
+    from reveil.tables.input import Input
 
-UNKNOWN = "unknown: treated as something others may know"
 _ALIKE_SHOWN = 4
-_FEW = 50  # rows; below this, that all values differ means nothing
-_OFTEN_ENOUGH = 1000  # identities that repeat are still identities if there are so many of them
+_FEW_VALUES = 8  # of so many at most it is seen whether another column has the same
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,10 @@ class ColumnProfile:
 
     ``type`` is None where a cell is no single value. ``common`` is how many records have the most common value,
     ``order`` the values as steps of a known scale, ``marks`` the cells that look like marks for "missing", ``notes``
-    what else was noticed, ``drop`` why its content must not be published whatever its name. ``name_is_a_cell`` says
-    whether the name looks like one of the cells below it; None where that cannot be told. Of its texts ``alike`` look
-    like another one; taken as one value, there are ``folds`` of which the most common has ``most`` records, and
-    ``lookalikes`` are a few of them.
+    what else was noticed (``marked`` cells have such a mark), ``few`` its texts where there are few, ``drop`` why its
+    content must not be published whatever its name. ``name_is_a_cell`` says whether the name looks like one of the
+    cells below it; None where that cannot be told. Of its texts ``alike`` look like another one; taken as one value,
+    there are ``folds`` of which the most common has ``most`` records, and ``lookalikes`` are a few of them.
     """
 
     name: str
@@ -60,6 +62,8 @@ class ColumnProfile:
     name_is_a_cell: bool | None = None
     order: tuple[str, ...] | None = field(default=None, repr=False)
     marks: tuple[str, ...] = field(default=(), repr=False)
+    marked: int = 0
+    few: frozenset[str] = field(default=frozenset(), repr=False)
     role: Role = Role.QUASI
     reasons: tuple[str, ...] = (UNKNOWN,)
     decide: bool = True
@@ -136,21 +140,18 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """The static guarantee to start with; ``reasons`` say in plain words what the numbers mean and why these."""
-
-    k: int
-    l: int | None
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Profile:
-    """A table as it was found."""
+    """A table as it was found.
+
+    ``input`` is how it is written. ``visits`` is a person column and the column that puts the rows of each person in
+    order; None where each person has one row, or no column tells their rows apart.
+    """
 
     path: Path
     rows: int
     columns: tuple[ColumnProfile, ...]
+    input: Input = AS_WRITTEN
+    visits: tuple[str, str] | None = None
 
     def names(self, role: Role) -> tuple[str, ...]:
         """Return the names of the columns with this role."""
@@ -170,51 +171,35 @@ class Profile:
                 columns.append(column.proposed(role, instead, *(column.obstacles if role is Role.PERSON else ())))
         return replace(self, columns=tuple(columns))
 
-    @property
-    def guarantee(self) -> Proposal:
-        """A guarantee that these rows can keep under these roles."""
-        people = next((c.distinct for c in self.columns if c.role is Role.PERSON), self.rows)
-        k = next((k for least, k in ((1000, 10), (20, 5), (6, 3)) if people >= least), 2)
-        reasons = [f"k = {k}: whatever others know of a person from the quasi columns fits at least {k} records."]
-        if k < 10:
-            reasons.append(f"k is not 10 because there are only {people:,} rows to hide among.")
-        sensitive = [c for c in self.columns if c.role is Role.SENSITIVE]
-        if not sensitive:
-            reasons.append(
-                "No column is sensitive, so nothing is asked of what the records of a group have in common. If a "
-                "column holds what must not become known of a person, make it sensitive and add l = 3."
-            )
-            return Proposal(k, None, tuple(reasons))
-        reach = {column.name: _reachable(column, k) for column in sensitive}
-        l = min(reach.values())
-        least = ", ".join(repr(name) for name, reached in reach.items() if reached == l)
-        if l < 2:
-            reasons.append(
-                f"There is no l: nearly all records agree in {least}, so that hardly any group could hold different "
-                "values. Who finds a person's group may then learn the value. Without this as a sensitive column, l "
-                "could be asked of the others."
-            )
-            return Proposal(k, None, tuple(reasons))
-        reasons.append(f"l = {l}: every group has at least {l} different values in each sensitive column.")
-        if l < 3:
-            reasons.append(f"l is not 3 because of {least}: too few values, or one that most records share.")
-        return Proposal(k, l, tuple(reasons))
-
 
 def profile(path: str | Path) -> Profile:
     """Read a table from a file and propose a role for each of its columns."""
     path = Path(path)
-    table = read_file(path)
-    frame = table.frame
+    found = detect(path)
+    table, frame = found.table, found.table.frame
     if frame.height == 0:
         raise DataError("this table has no rows", file=path, hint="A proposal needs records to look at.")
     columns = [_profile_of(cells, from_text=table.text_only) for cells in frame.get_columns()]
+    columns = [_with_read_marks(own, found) if own.name in found.input.nulls_of else own for own in columns]
     _check_names(columns, table.place)
-    person = _person(columns)
-    columns = [_proposal(column, person) for column in columns]
-    if not any(column.role is Role.SENSITIVE for column in columns):
-        columns = _money_as_sensitive(columns)
-    return Profile(path, frame.height, tuple(columns))
+    columns = with_roles(columns)
+    person = next((own for own in columns if own.role is Role.PERSON), None)
+    visits = None
+    if person is not None and not person.unique and not person.nulls:
+        order = visit_order(frame, person.name)
+        visits = None if order is None else (person.name, order)
+    if visits is not None:
+        how = f"a person has several rows, taken as visits: the last by {visits[1]!r} is kept, see [input]"
+        columns = [replace(own, reasons=(own.reasons[0], how)) if own is person else own for own in columns]
+    return Profile(path, frame.height, tuple(columns), found.input, visits)
+
+
+def _with_read_marks(seen: ColumnProfile, found: FoundInput) -> ColumnProfile:
+    """Tell of marks that were found beside numbers and dates and are null already."""
+    note = 'some cells look like marks for "missing": see null_values above'
+    return replace(
+        seen, marks=found.input.nulls_of[seen.name], marked=found.marked[seen.name], notes=(*seen.notes, note)
+    )
 
 
 def _profile_of(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
@@ -225,7 +210,7 @@ def _profile_of(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
         return ColumnProfile(name, None, rows, 0, cells.null_count(), 0, drop=drop)
     if cells.dtype in (pl.Categorical, pl.Enum, pl.Null):
         cells = cells.cast(pl.String)
-    if from_text:
+    if from_text and cells.dtype == pl.String:
         cells = infer_type(cells)
     elif cells.dtype.is_float():
         cells = cells.fill_nan(None)
@@ -241,6 +226,8 @@ def _profile_of(cells: pl.Series, *, from_text: bool) -> ColumnProfile:
     )
     seen = ColumnProfile(name, kind, rows, counts.height, rows - len(values), common, whole=whole, zip=zipped)
     seen = replace(seen, name_is_a_cell=_is_a_cell(name, kind, counts["value"]))
+    if kind is Type.NUMBER:
+        return _with_codes(seen, counts)
     if kind is Type.TEXT and len(values):
         seen = _with_lookalikes(seen, counts)
     return _look_at_text(seen, counts["value"], counts["n"]) if kind is Type.TEXT and len(values) else seen
@@ -254,7 +241,7 @@ def _is_a_cell(name: str, kind: Type | None, values: pl.Series) -> bool | None:
         return True if name.strip() in canonical_text(values).str.strip_chars() else None
     if type_of(infer_type(pl.Series([name])).dtype) is kind:
         return True
-    return None if name.strip() in hints.MARKS else False
+    return None if name.strip().lower() in hints.MARKS_AMONG_NUMBERS else False
 
 
 def _check_names(columns: list[ColumnProfile], place: Place) -> None:
@@ -309,128 +296,34 @@ def _look_at_text(seen: ColumnProfile, distinct: pl.Series, times: pl.Series) ->
     if steps and len(steps) > SHOWN_AT_MOST:
         notes.append("its values look like the steps of a scale: list them in order = [...], least first, to keep it")
         steps = None
-    marked = distinct.is_in(hints.MARKS)
-    marks: tuple[str, ...] = ()
-    if marked.any() and not marked.all() and infer_type(distinct.filter(~marked)).dtype != pl.String:
-        marks = tuple(distinct.filter(marked).sort())
-        notes.append('but for marks that look like "missing" it would not be text: see null_values above')
-    return replace(seen, drop=drop, order=None if steps is None else tuple(steps), notes=tuple(notes), marks=marks)
+    seen = _with_marks(seen, distinct, times)
+    few = frozenset(distinct) if len(distinct) <= _FEW_VALUES else frozenset()
+    notes += seen.notes
+    return replace(seen, drop=drop, order=None if steps is None else tuple(steps), notes=tuple(notes), few=few)
 
 
-def _identity(column: ColumnProfile) -> int:
-    """Return how much the name speaks of an identity: 4 a person's number ... 1 some number, 0 none."""
-    name = column.name
-    tokens = hints.words_of(name)
-    number = hints.says(name, hints.NUMBER) is not None
-    if column.type is not Type.TEXT and not column.whole:
-        return 0  # as a float or a date, two identities could become one
-    if column.drop or hints.says(name, hints.DIRECT) or hints.says(name, hints.COUNTER):
-        return 0
-    if hints.says(name, hints.NATIONAL):
-        return 2
-    ends_so = bool(tokens) and hints.says(tokens[-1], hints.NUMBER) is not None and tokens[-1] != "code"
-    about = hints.topic(name, hints.QUASI) or hints.topic(name, hints.SENSITIVE) or hints.says(name, hints.MONEY)
-    if about and not ends_so:
-        return 0
-    if hints.says(name, hints.PERSON):
-        return 4 if number or len(tokens) == 1 else 0 if hints.says(name, hints.NAME) else 3
-    return 3 if number and len(tokens) == 1 else int(number)
+def _with_marks(seen: ColumnProfile, distinct: pl.Series, times: pl.Series) -> ColumnProfile:
+    """Find the texts that mean "missing"; more of them where the others are no texts."""
+    small = distinct.str.strip_chars().str.to_lowercase()
+    marked = small.is_in(list(hints.MARKS_AMONG_NUMBERS))
+    note = 'but for marks that look like "missing" it would not be text: see null_values above'
+    if not marked.any() or marked.all() or infer_type(distinct.filter(~marked)).dtype == pl.String:
+        marked = small.is_in(list(hints.MARKS))
+        note = 'some cells look like marks for "missing": see null_values above'
+    if not marked.any() or marked.all():
+        return seen
+    count = int(times.filter(marked).sum())
+    return replace(seen, marks=tuple(distinct.filter(marked).sort()), marked=count, notes=(*seen.notes, note))
 
 
-def _person(columns: list[ColumnProfile]) -> str | None:
-    """Choose the column that says whom a row is about.
-
-    A number of persons that repeats is chosen before a number of visits that does not: with the visit as the person,
-    the promise would be about visits, and somebody with ten of them would be a group alone. Publishing then stops at
-    the repeated person, which is what has to be mended.
-    """
-    unique = [(c, score) for c in columns if c.unique and (score := _identity(c)) > 0]
-    best = max(unique, key=lambda found: found[1], default=None)
-    if best is not None and best[1] == 4:
-        return best[0].name
-    for column in columns:
-        many = column.share >= 0.2 or column.distinct >= _OFTEN_ENOUGH
-        if _identity(column) == 4 and many and column.distinct > 1:
-            return column.name
-    return None if best is None else best[0].name
-
-
-def _proposal(column: ColumnProfile, person: str | None) -> ColumnProfile:
-    """Propose a role; the first rule that knows something decides."""
-    if column.name == person:
-        return _as_person(column)
-    return _left_out(column, person) or _published(column)
-
-
-def _left_out(column: ColumnProfile, person: str | None) -> ColumnProfile | None:
-    """Propose to drop what points at a person directly."""
-    name = column.name
-    if column.drop is not None:
-        return column.proposed(Role.IDENTIFIER, column.drop)
-    direct = hints.says(name, hints.DIRECT) or hints.says(name, hints.NATIONAL)
-    if direct:
-        return column.proposed(Role.IDENTIFIER, f"its name ({direct}) speaks of a direct identifier: dropped")
-    if column.unique and column.rows > 1 and _identity(column):
-        return column.proposed(Role.IDENTIFIER, f"every value occurs once: another number beside {person!r}, dropped")
-    if column.unique and column.whole and hints.says(name, hints.COUNTER):
-        return column.proposed(Role.IDENTIFIER, "by its name it counts the rows, which says nothing lasting: dropped")
-    if _identity(column) and column.share >= 0.5:
-        why = "by its name a number, and most rows have one of their own: dropped"
-        return column.proposed(Role.IDENTIFIER, why, decide=True)
-    called = hints.says(name, hints.NAME)
-    topic = hints.topic(name, hints.QUASI) or hints.topic(name, hints.SENSITIVE)
-    if called and column.type is Type.TEXT and topic is None:
-        return column.proposed(Role.IDENTIFIER, f"its name ({called}) speaks of a person's name: dropped")
-    return None
-
-
-def _published(column: ColumnProfile) -> ColumnProfile:
-    """Propose quasi or sensitive, or to drop what nobody can tell and singles everybody out."""
-    name = column.name
-    known, secret = hints.topic(name, hints.QUASI), hints.topic(name, hints.SENSITIVE)
-    if column.type in (Type.DATE, Type.DATETIME, Type.TIME):
-        return column.proposed(Role.QUASI, "a date or time: others may know when something happened")
-    if secret and (known is None or secret[0] >= known[0]):
-        why = f"its name speaks of {secret[1]}: must not become known of a person"
-        return column.proposed(Role.SENSITIVE, why, decide=known is not None)
-    if hints.says(name, hints.MONEY):
-        why = "its name speaks of income: others may know it, or it must not become known"
-        return column.proposed(Role.QUASI, why, decide=True)
-    if known:
-        return column.proposed(
-            Role.QUASI, f"its name speaks of {known[1]}: others may know it", decide=secret is not None
-        )
-    if column.rows >= _FEW and column.share >= 0.9 and (column.whole or column.type is Type.TEXT):
-        why = "unknown, and nearly every row has a value of its own: it would single everybody out, so it is dropped"
-        return column.proposed(Role.IDENTIFIER, why, decide=True)
-    if column.distinct == 1 and not column.nulls:
-        return column.proposed(Role.QUASI, UNKNOWN, "the same in every row now, which may change", decide=True)
-    return column
-
-
-def _as_person(column: ColumnProfile) -> ColumnProfile:
-    """Say why this column is the person, and what stands in the way."""
-    if column.unique:
-        why = "every value occurs once, none is empty, and its name speaks of an identity: whom the row is about"
-        return column.proposed(Role.PERSON, why + "; never published")
-    why = "by its name, whom the row is about; never published"
-    return column.proposed(Role.PERSON, why, *column.obstacles, decide=True)
-
-
-def _money_as_sensitive(columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Take income as sensitive in a table in which nothing else is."""
-    why = "its name speaks of income, and nothing else here is sensitive: must not become known of a person"
-    return [
-        c.proposed(Role.SENSITIVE, why, decide=True) if c.role is Role.QUASI and hints.says(c.name, hints.MONEY) else c
-        for c in columns
-    ]
-
-
-def _reachable(column: ColumnProfile, k: int) -> int:
-    """Return the l, 3 at most, for which groups of about k records have a chance to hold l values.
-
-    With a share p of the most common value, a group of k has k (1 - p) other records on average. l values need l - 1 of
-    them; for two values, half of one will do, since groups grow until they have it.
-    """
-    others = k * (1 - max(column.common, column.most, column.nulls) / column.rows)
-    return next((asked for asked, least in ((3, 2), (2, 0.5)) if column.folds >= asked and others >= least), 1)
+def _with_codes(seen: ColumnProfile, counts: pl.DataFrame) -> ColumnProfile:
+    """Find numbers that mean "missing": -9 and the like among numbers that are otherwise not negative."""
+    negative = counts.filter(pl.col("value") < 0)
+    if negative.is_empty() or not negative["value"].is_in(list(hints.CODES)).all() or negative.height == counts.height:
+        return seen
+    return replace(
+        seen,
+        marks=tuple(f"{value:g}" for value in negative["value"].sort()),
+        marked=int(negative["n"].sum()),
+        notes=(*seen.notes, 'its only negative numbers look like codes for "missing": see null_values above'),
+    )

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, DataError, FileError, has_line_end
+from reveil.tables.input import AS_WRITTEN
 from reveil.tables.schema import Column, Role, Schema
 from reveil.tables.snapshot import Snapshot, read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from reveil.tables.input import Input
 
 
 class _ListedColumns(Schema):
@@ -50,9 +53,11 @@ class _ListedColumns(Schema):
             )
 
 
-def read_registration_list(source: object, columns: Iterable[Column], null_values: Iterable[str]) -> Snapshot:
-    """Read some columns of a list, which is a file or a frame and may have others."""
-    schema = _ListedColumns.of(columns, null_values)
+def read_registration_list(
+    source: object, columns: Iterable[Column], null_values: Iterable[str], written: Input = AS_WRITTEN
+) -> Snapshot:
+    """Read some columns of a list, which is a file or a frame and may have others; ``written`` as the table is."""
+    schema = _ListedColumns.of(columns, null_values, written.for_lists())
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if not _is_file(path):

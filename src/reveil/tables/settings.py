@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from reveil.core.errors import ConfigError, FileError
 from reveil.core.settings import Section, build, kind_of
 from reveil.tables.hierarchy import read_toml
+from reveil.tables.input import input_of
 from reveil.tables.schema import Column, Role, Schema, Type, make_column
 
-SECTIONS = ("series", "columns", "guarantee", "method")
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
+
+SECTIONS = ("series", "input", "columns", "guarantee", "method", "limits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +29,9 @@ class SeriesSettings:
     anchor: str | None = None
     seed: int | None = None
     archive: bool = True
+    sealed: bool = False
+    keys: str | None = None
+    key_command: str | None = None
     null_values: list[str] = field(default_factory=list)
 
 
@@ -32,10 +41,19 @@ class ColumnSettings:
 
     role: Role
     type: Type | None = None
-    hierarchy: str | dict[str, Any] | None = None
-    order: list[Any] | None = None
-    bins: int | None = None
+    hierarchy: str | dict[str, object] | None = None
+    order: list[object] | None = None
+    bins: int | list[float] | None = None
     compare: Literal["folded", "exact"] | None = None
+    weight: float | None = None
+    top: object = None
+    bottom: object = None
+    round: object = None
+    dates: str | None = None
+    null_values: list[str] | None = None
+    cells: Literal["tightest", "label"] | None = None
+    tell: bool = True
+    relation: bool = False
 
 
 def load_schema(path: str | Path) -> Schema:
@@ -48,7 +66,7 @@ def load_schema(path: str | Path) -> Schema:
         raise placed(error, path) from None
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, JSON]:
     """Read a reveil.toml as it is; unknown sections are refused."""
     try:
         table = read_toml(path.read_text(encoding="utf-8-sig"), path)
@@ -67,7 +85,7 @@ def placed(error: ConfigError, path: Path) -> ConfigError:
     return ConfigError(error.message, hint=error.hint, file=error.file or path, line=error.line, column=error.column)
 
 
-def section_of(table: dict[str, Any], name: str, *, required: bool = False) -> dict[str, Any]:
+def section_of(table: Mapping[str, JSON], name: str, *, required: bool = False) -> dict[str, JSON]:
     """Return a section; empty where there is none and none is required."""
     section = table.get(name, {})
     if not isinstance(section, dict) or (required and not section):
@@ -75,12 +93,23 @@ def section_of(table: dict[str, Any], name: str, *, required: bool = False) -> d
     return section
 
 
-def schema_of(table: dict[str, Any], folder: Path) -> Schema:
+def schema_of(table: Mapping[str, JSON], folder: Path) -> Schema:
     """Return what the columns are; paths of hierarchies are relative to a folder."""
     columns = [_column(name, given, folder) for name, given in section_of(table, "columns", required=True).items()]
     series = section_of(table, "series")
     settings = {key: series[key] for key in series if key == "null_values"}  # the others are read further up
-    return Schema.of(columns, build(SeriesSettings, settings, Section("[series]", "[series]")).null_values)
+    marks = build(SeriesSettings, settings, Section("[series]", "[series]")).null_values
+    read = input_of(section_of(table, "input"), folder)
+    declared = {column.name for column in columns}
+    for key, named in (("dates", read.dates_of), ("null_values", read.nulls_of)):
+        unknown = [name for name in named if name not in declared]
+        if unknown:
+            raise ConfigError(
+                f"[input]: {key} names the column {unknown[0]!r}, which is not declared",
+                column=unknown[0],
+                hint="Mend the name, or give the column a role under [columns].",
+            )
+    return Schema.of(columns, marks, read)
 
 
 def _column(name: str, given: object, folder: Path) -> Column:
@@ -100,4 +129,11 @@ def _column(name: str, given: object, folder: Path) -> Column:
         order=found.order,
         bins=found.bins,
         compare=found.compare,
+        weight=found.weight,
+        coarse={"top": found.top, "bottom": found.bottom, "round": found.round},
+        dates=found.dates,
+        null_values=found.null_values or (),
+        cells=found.cells,
+        tell=found.tell,
+        relation=found.relation,
     )

@@ -25,8 +25,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
+from reveil.testing.beliefs import Beliefs, Group
 from reveil.testing.formats import check_format
-from reveil.testing.worlds import Beliefs, Group, enumerate_members, enumerate_memberships, enumerate_worlds
+from reveil.testing.worlds import enumerate_members, enumerate_memberships, enumerate_worlds
 
 if TYPE_CHECKING:
     from reveil.testing.contracts import check_grouper, check_model

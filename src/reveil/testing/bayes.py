@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-Person: TypeAlias = Any  # anything hashable
-Value: TypeAlias = Any  # anything hashable
-Secret: TypeAlias = Any  # anything hashable: a person, a person and a time
+    from reveil.core.arrays import BoolArray, IntArray
+
+Person: TypeAlias = "Hashable"
+Value: TypeAlias = "Hashable"
+Secret: TypeAlias = "Hashable"  # noqa: S105 - a person, a person and a time
+Table = TypeVar("Table")
+P = TypeVar("P", bound="Hashable")
+V = TypeVar("V", bound="Hashable")
 
 RUNS = 200_000  # of the publisher, for one table
 
 
 class EnumeratedDice:
-    """Stands in for a ``numpy.random.Generator`` and falls in a given way, then as low as possible.
+    """Stands in for :class:`reveil.core.randomness.Dice` and falls in a given way, then as low as possible.
 
     ``fallen`` has the number that each choice gave and how many there were to choose from; all of them are equally
-    likely. Methods that would need infinitely many ways to fall are not there.
+    likely. Draws that would need infinitely many ways to fall are not there. Every child is these dice themselves:
+    whatever a draw is for, it is one more choice. (``integers``, ``shuffle`` and ``choice`` are those of NumPy.)
     """
 
     def __init__(self, fallen: Sequence[tuple[int, int]] = (), *, runs: int = RUNS) -> None:
@@ -40,11 +46,15 @@ class EnumeratedDice:
         self._next = 0
         self._runs = runs
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
             f"the dice have no {name!r} that can be enumerated: "
-            "draw with permutation, shuffle, integers or choice, whose outcomes are finitely many and equally likely"
+            "draw with permutation, order_by, below or coins, whose outcomes are finitely many and equally likely"
         )
+
+    def child(self, purpose: str, *key: int | str) -> EnumeratedDice:  # noqa: ARG002 - those of Dice
+        """Return these dice."""
+        return self
 
     def below(self, end: int) -> int:
         """Choose one of 0, 1, .. ``end - 1``."""
@@ -80,7 +90,7 @@ class EnumeratedDice:
         size: int | tuple[int, ...] | None = None,
         dtype: npt.DTypeLike = np.int64,
         endpoint: bool = False,  # noqa: FBT001, FBT002 - the generator's own signature
-    ) -> Any:
+    ) -> npt.NDArray[np.integer]:
         """Draw integers from ``low`` (or from 0 if ``high`` is not given) up to ``high``."""
         start, end = (np.zeros_like(low), np.asarray(low)) if high is None else (np.asarray(low), np.asarray(high))
         shape = np.broadcast_shapes(start.shape, end.shape) if size is None else size
@@ -89,12 +99,28 @@ class EnumeratedDice:
         # An index of () makes a scalar of an array without dimensions and leaves the others alone.
         return np.array(drawn, dtype).reshape(start.shape)[()]
 
-    def permutation(self, x: int | npt.ArrayLike, axis: int = 0) -> Any:
+    def permutation(self, x: int | npt.ArrayLike, axis: int = 0) -> npt.NDArray[np.generic]:
         """Return a copy in any order; of an integer n, the numbers 0 .. n - 1."""
         things = np.arange(x) if isinstance(x, int | np.integer) else np.array(x)
         return np.take(things, self._order(things.shape[axis], things.shape[axis]), axis)
 
-    def shuffle(self, x: Any, axis: int = 0) -> None:
+    def order_by(
+        self,
+        *labels: npt.NDArray[np.integer],
+        numbers: npt.NDArray[np.integer] | None = None,  # noqa: ARG002 - whose die it is does not matter here
+    ) -> IntArray:
+        """Return the places of items sorted by their labels (the last ones count most); equal ones in any order."""
+        order = np.lexsort(labels)
+        differs = np.any([np.diff(own[order]) != 0 for own in labels], axis=0)
+        runs = np.split(order, np.flatnonzero(differs) + 1)
+        return np.concatenate([self.permutation(run) for run in runs])
+
+    def coins(self, numbers: int | npt.NDArray[np.integer]) -> BoolArray:
+        """Toss a coin for each number, or for each of 0 .. ``numbers - 1``."""
+        many = numbers.size if isinstance(numbers, np.ndarray) else numbers
+        return np.array([self.below(2) for _ in range(many)], np.bool_)
+
+    def shuffle(self, x: list[object] | npt.NDArray[np.generic], axis: int = 0) -> None:
         """Put an array or a list into any order."""
         if isinstance(x, np.ndarray):
             x[...] = self.permutation(x, axis)
@@ -109,7 +135,7 @@ class EnumeratedDice:
         p: None = None,
         axis: int = 0,
         shuffle: bool = True,  # noqa: FBT001, FBT002, ARG002 - the order is drawn in either case
-    ) -> Any:
+    ) -> npt.NDArray[np.generic]:
         """Draw some of many, with or without putting back."""
         if p is not None:
             raise ValueError("only equal chances can be enumerated: draw without p")
@@ -128,7 +154,7 @@ class EnumeratedDice:
         return [left.pop(self.below(len(left))) for _ in range(wanted)]
 
 
-def outcomes(run: Callable[[Any], Hashable], *, runs: int = RUNS) -> dict[Any, Fraction]:
+def outcomes(run: Callable[[EnumeratedDice], Hashable], *, runs: int = RUNS) -> dict[Hashable, Fraction]:
     """Return everything that ``run(dice)`` can return, each with its exact probability.
 
     An exception is not an outcome. Where a refusal tells something, let ``run`` catch it and return it as a word.
@@ -144,7 +170,7 @@ def outcomes(run: Callable[[Any], Hashable], *, runs: int = RUNS) -> dict[Any, F
         output = run(dice)
         fallen = dice.following()
         counts[output, prod(among for _, among in dice.fallen)] += 1
-    found: dict[Any, Fraction] = {}
+    found: dict[Hashable, Fraction] = {}
     for (output, ways), count in counts.items():
         found[output] = found.get(output, Fraction(0)) + Fraction(count, ways)
     return found
@@ -157,8 +183,8 @@ class Posterior:
     ``outputs`` has the probability of every output that can occur.
     """
 
-    outputs: Mapping[Any, Fraction]
-    _joint: Mapping[Any, Mapping[Secret, Mapping[Value, Fraction]]] = field(repr=False)
+    outputs: Mapping[Hashable, Fraction]
+    _joint: Mapping[Hashable, Mapping[Secret, Mapping[Value, Fraction]]] = field(repr=False)
 
     def given(self, output: Hashable) -> dict[Secret, dict[Value, Fraction]]:
         """Return the belief in each value of each secret for somebody who sees this output."""
@@ -170,7 +196,7 @@ class Posterior:
             for secret, chances in self._joint[output].items()
         }
 
-    def highest(self) -> tuple[Fraction, Any, Secret, Value]:
+    def highest(self) -> tuple[Fraction, Hashable, Secret, Value]:
         """Return the strongest belief that any output gives, with the output, the secret and its value."""
         return max(
             (
@@ -184,9 +210,9 @@ class Posterior:
 
 
 def posterior(
-    tables: Iterable[tuple[Any, Fraction]],
-    publish: Callable[[Any, Any], Hashable],
-    about: Callable[[Any], Mapping[Secret, Value]],
+    tables: Iterable[tuple[Table, Fraction]],
+    publish: Callable[[Table, EnumeratedDice], Hashable],
+    about: Callable[[Table], Mapping[Secret, Value]],
     *,
     runs: int = RUNS,
 ) -> Posterior:
@@ -194,8 +220,8 @@ def posterior(
 
     ``publish`` returns all that the adversary sees. ``about(table)`` names the secrets of a table and what they are.
     """
-    outputs: dict[Any, Fraction] = {}
-    joint: dict[Any, dict[Secret, dict[Value, Fraction]]] = {}
+    outputs: dict[Hashable, Fraction] = {}
+    joint: dict[Hashable, dict[Secret, dict[Value, Fraction]]] = {}
     for table, prior in tables:
         secrets = about(table)
         for output, chance in _published(table, publish, runs).items():
@@ -208,11 +234,13 @@ def posterior(
     return Posterior(outputs, joint)
 
 
-def _published(table: Any, publish: Callable[[Any, Any], Hashable], runs: int) -> dict[Any, Fraction]:
+def _published(
+    table: Table, publish: Callable[[Table, EnumeratedDice], Hashable], runs: int
+) -> dict[Hashable, Fraction]:
     return outcomes(lambda dice: publish(table, dice), runs=runs)
 
 
-def all_tables(persons: Sequence[Person], values: Sequence[Value]) -> Iterator[tuple[dict[Person, Value], Fraction]]:
+def all_tables(persons: Sequence[P], values: Sequence[V]) -> Iterator[tuple[dict[P, V], Fraction]]:
     """Return every table that gives each person one of the values, all equally likely."""
     prior = Fraction(1, len(values) ** len(persons))
     for drawn in product(values, repeat=len(persons)):

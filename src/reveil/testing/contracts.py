@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from reveil.core.arrays import offsets_of
 from reveil.core.errors import ConfigError, InfeasibleError
+from reveil.core.randomness import Dice
 from reveil.grouping.groupers.base import Grouper, check_feasible, check_plan
 from reveil.models.distinct_diversity import DistinctDiversity
 from reveil.models.encoding import Codes, encode
@@ -93,7 +94,7 @@ def check_grouper(grouper: Grouper) -> None:
         try:
             check_plan(grouper, model)
             check_feasible(codes, model)
-            first, again = (grouper.group(codes, model, np.random.default_rng(seed)) for _ in range(2))
+            first, again = (grouper.group(codes, model, Dice.of_seed(seed)) for _ in range(2))
         except InfeasibleError:
             assert not model.verdict(statistics_of(codes, one_group(codes))).all()
             return
@@ -112,9 +113,9 @@ def check_grouper(grouper: Grouper) -> None:
     def refined(table: Table, model: Model, seed: int, grade: str) -> None:
         assume(table.schema.sensitive or not model.tags.reads_values)
         codes = encode(read_snapshot(table.frame, table.schema))
-        start = _valid_parts(codes, model, np.random.default_rng(seed))
+        start = _valid_parts(codes, model, Dice.of_seed(seed))
         try:
-            inner = grouper.refine(codes, model, np.random.default_rng(seed), start, blind=grade == "blind")
+            inner = grouper.refine(codes, model, Dice.of_seed(seed), start, blind=grade == "blind")
         except ConfigError:
             return
         assert grouper.suppresses or np.array_equal(np.sort(inner.order), np.sort(start.order)), "nobody comes or goes"
@@ -127,9 +128,9 @@ def check_grouper(grouper: Grouper) -> None:
     refined()
 
 
-def _valid_parts(codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+def _valid_parts(codes: Codes, model: Model, rng: Dice) -> Partition:
     """Return those of a few random parts of the records that are valid."""
-    labels = rng.integers(0, 3, codes.n)
+    labels = rng.generator().integers(0, 3, codes.n)
     order = np.argsort(labels, kind="stable").astype(np.int32)
     parts = [order[labels[order] == part] for part in range(3) if (labels == part).any()]
     sizes = [len(part) for part in parts]

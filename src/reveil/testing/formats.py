@@ -22,7 +22,13 @@ NAMES = ["age", "z i p", 'a "b", c', "=1+1", "@x", '"quoted"', "\u00e9", "{lo}"]
 
 
 def check_format(form: Format, path: Path) -> None:
-    """Write tables of releases to a file, read them back, and damage it; ``path`` has the ending of the format."""
+    """Write tables of releases to a file, read them back, and damage it; ``path`` has the ending of the format.
+
+    A format that is only read must refuse to write, and read or refuse any bytes.
+    """
+    if form.read_only:
+        _check_read_only(form, path)
+        return
     table = pl.DataFrame({name: TEXTS[turn:] + TEXTS[:turn] for turn, name in enumerate(NAMES)})
     _check_round_trip(form, path, table)
     _check_round_trip(form, path, table.clear())
@@ -99,10 +105,21 @@ def _check_names(form: Format, path: Path, table: pl.DataFrame) -> None:
         assert read["age"].null_count() == plain["age"].null_count() + 1, "marks for missing cells are null"
 
 
+def _check_read_only(form: Format, path: Path) -> None:
+    with suppress(OSError):
+        form.write(pl.DataFrame({"a": ["1"]}), path)
+        raise AssertionError("a format that is only read writes nothing")
+    for start in (b"", b"PK\x03\x04", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"ARROW1\0\0", b"a,b\n"):
+        check_damaged(form, path, start + HIDDEN.encode() + bytes(range(256)))
+
+
 def _check_damage(form: Format, path: Path, table: pl.DataFrame) -> None:
-    """Cut the file and put other bytes into it: it is read or refused, and no cell is shown."""
     form.write(table, path)
-    good = path.read_bytes()
+    check_damaged(form, path, path.read_bytes())
+
+
+def check_damaged(form: Format, path: Path, good: bytes) -> None:
+    """Cut a file and put other bytes into it: it is read or refused, and no cell is shown."""
     step = max(len(good) // 40, 1)
     damaged = [good[:size] for size in range(0, len(good), step)]
     damaged += [good[:at] + b"\xff\x00\n" + good[at + 3 :] for at in range(0, len(good), step)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 from hypothesis import strategies as st
@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from reveil.tables.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
-Person: TypeAlias = Any  # an integer or a text
-Value: TypeAlias = Any
+Person: TypeAlias = "Hashable"  # an integer or a text
+Value: TypeAlias = "Hashable"
 
 PERSON, SENSITIVE = "pid", "disease"
-QUASI: Mapping[str, Sequence[Any]] = MappingProxyType(
+QUASI: Mapping[str, Sequence[Value]] = MappingProxyType(
     {"age": tuple(range(20, 28)), "town": ("Ash", "Birk", "Corn", "Dale")}
 )
 
@@ -39,7 +39,7 @@ def histories(
     max_persons: int = 6,
     max_releases: int = 4,
     values: Sequence[Value] = "abcdefg",
-    quasi: Mapping[str, Sequence[Any]] = QUASI,
+    quasi: Mapping[str, Sequence[Value]] = QUASI,
     *,
     returns: bool = True,
     changes: bool = True,
@@ -113,7 +113,7 @@ class _Life:
     quasi: list[int]  # the first cell of each column; for each step, from 1, the column that moves on to its next cell
     value: list[int]  # the first cell; for each step, from 1, the next cell
 
-    def rows(self, pools: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    def rows(self, pools: Sequence[Sequence[Value]]) -> list[tuple[Value, ...]]:
         """Return the cells in each release, whether the person is there or not."""
         width = len(pools) - 1
         numbers = [*self.quasi[:width], self.value[0]]
@@ -135,7 +135,7 @@ class _Plan:
     releases: int
     text: bool
     backwards: bool
-    pools: tuple[list[Any], ...]
+    pools: tuple[list[Value], ...]
     lives: list[_Life]
 
 
@@ -176,7 +176,7 @@ def _digits(bases: Sequence[int]) -> st.SearchStrategy[list[int]]:
     return st.integers(0, prod(bases) - 1).map(digits)
 
 
-def _pool(column: Sequence[Any], *, nulls: bool) -> st.SearchStrategy[list[Any]]:
+def _pool(column: Sequence[Value], *, nulls: bool) -> st.SearchStrategy[list[Value]]:
     """Draw which values a column has at all: sometimes one, sometimes null among them."""
     full = [list(column[:size]) for size in range(1, len(column) + 1)]
     return st.sampled_from([*full, *([*values, None] for values in full if nulls)])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -46,10 +45,10 @@ class Table:
     schema: Schema
 
 
-def _cells(kind: str) -> tuple[st.SearchStrategy[Any], pl.DataType]:
+def _cells(kind: str) -> tuple[st.SearchStrategy[object], pl.DataType]:
     day = date(2020, 1, 1)
     moment = datetime(2020, 1, 1)
-    table: dict[str, tuple[st.SearchStrategy[Any], pl.DataType]] = {
+    table: dict[str, tuple[st.SearchStrategy[object], pl.DataType]] = {
         "integer": (st.integers(-3, 9), pl.Int64()),
         "huge": (st.sampled_from([2**62, -(2**62), 2**53 + 1, 2**53, 0]), pl.Int64()),
         "float": (st.sampled_from([0.1, 0.2, 0.30000000000000004, 1e20, -2.5, float("nan"), 0.0, -0.0]), pl.Float64()),

@@ -84,7 +84,7 @@ def _begins_once(open_store: OpenStore, folder: Path) -> None:
         assert vault.releases() == []
         identity, check = vault.series_id, vault.key.check()
         assert len(identity) == 16
-        vault.settle("note", {"b": [1, None, "é"]})
+        vault.keep_setting("note", {"b": [1, None, "é"]})
         place = vault.store.place
     vault.close()
     vault.close()

@@ -12,17 +12,16 @@ taken is only how many rows of each value are left in each group that somebody e
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from reveil.testing.beliefs import Beliefs, Group, Person, Value, WorldPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-Person: TypeAlias = Any  # anything hashable
-Value: TypeAlias = Any  # anything hashable; None is a value like any other
 Changed: TypeAlias = "Mapping[Person, Mapping[int, bool]]"
 Allowed: TypeAlias = "Callable[[Person, list[frozenset[Value]]], bool]"
 Plausible: TypeAlias = "Callable[[Person, dict[int, Value]], bool]"
@@ -30,90 +29,6 @@ Appearance: TypeAlias = tuple[Person, int]  # a person in a release
 Place: TypeAlias = tuple[int, int]  # a group: its release, its number in the release
 
 STEPS = 1_000_000  # a few seconds
-
-
-@dataclass(frozen=True)
-class Group:
-    """A published group: the persons in it, and its sensitive values, one for each row, counterfeits included."""
-
-    members: tuple[Person, ...]
-    values: tuple[Value, ...]
-
-    def __post_init__(self) -> None:
-        if len(set(self.members)) != len(self.members):
-            raise ValueError("a person is twice in one group")
-        if len(self.values) < len(self.members):
-            raise ValueError("a group has fewer rows than members")
-
-
-@dataclass(frozen=True)
-class _Part:
-    """How many of the worlds of one component give a person which values at these times."""
-
-    times: tuple[int, ...]
-    worlds: int
-    counts: Mapping[tuple[Value, ...], int]
-
-
-@dataclass(frozen=True)
-class Beliefs:
-    """How many worlds there are, and in which share of them a person has a value.
-
-    Without any world there is nothing to believe: then ``worlds`` is 0 and the other questions raise ``ValueError``.
-    """
-
-    worlds: int
-    _parts: Mapping[Person, Sequence[_Part]] = field(repr=False)
-
-    def share(self, person: Person, t: int) -> dict[Value, Fraction]:
-        """Return the share of the worlds for each value that the person can have in release ``t``."""
-        for part in self._of(person):
-            if t in part.times:
-                at = part.times.index(t)
-                tally: Counter[Value] = Counter()
-                for values, count in part.counts.items():
-                    tally[values[at]] += count
-                return {value: Fraction(count, part.worlds) for value, count in tally.items()}
-        raise ValueError("the person is not in this release")
-
-    def ever(self, person: Person, value: Value) -> Fraction:
-        """Return the share of the worlds in which the person has the value in one release or more."""
-        never = Fraction(1)
-        # The parts of a person have no group and no knowledge in common, so their worlds combine freely.
-        for part in self._of(person):
-            never *= Fraction(sum(c for values, c in part.counts.items() if value not in values), part.worlds)
-        return 1 - never
-
-    def highest(self) -> tuple[Fraction, Person, int, Value]:
-        """Return the largest share there is, whose it is, when, and of which value (the first of equal ones)."""
-        return max(
-            (
-                (share, person, t, value)
-                for person in self._parts
-                for part in self._of(person)
-                for t in part.times
-                for value, share in self.share(person, t).items()
-            ),
-            key=lambda found: found[0],
-        )
-
-    def highest_ever(self) -> tuple[Fraction, Person, Value]:
-        """Return the largest share of worlds in which anybody ever has a value (the first of equal ones)."""
-        return max(
-            (
-                (self.ever(person, value), person, value)
-                for person in self._parts
-                for value in dict.fromkeys(v for part in self._of(person) for values in part.counts for v in values)
-            ),
-            key=lambda found: found[0],
-        )
-
-    def _of(self, person: Person) -> Sequence[_Part]:
-        if not self.worlds:
-            raise ValueError("no world is consistent with what was published and is known")
-        if person not in self._parts:
-            raise ValueError("the person is in no release")
-        return self._parts[person]
 
 
 def enumerate_worlds(
@@ -217,13 +132,13 @@ class _Option:
 class _Stock:
     """What is left of many things, packed into one integer: a field for each thing, with a spare bit on top."""
 
-    def __init__(self, counts: Mapping[Any, int]) -> None:
+    def __init__(self, counts: Mapping[Hashable, int]) -> None:
         self.width = max(counts.values(), default=0).bit_length() + 1
         self.place = {thing: self.width * n for n, thing in enumerate(counts)}
         self.full = sum(count << self.place[thing] for thing, count in counts.items())
         self.spare = sum(1 << (place + self.width - 1) for place in self.place.values())
 
-    def one_of_each(self, things: Iterable[Any]) -> int:
+    def one_of_each(self, things: Iterable[Hashable]) -> int:
         """Return a demand for one of each of these things."""
         return sum(1 << self.place[thing] for thing in things)
 
@@ -272,7 +187,7 @@ class _Puzzle:
     def beliefs(self, count: str, steps: int) -> Beliefs:
         """Count all the worlds."""
         budget = _Budget(steps)
-        parts: dict[Person, list[_Part]] = {person: [] for person in self.attendance}
+        parts: dict[Person, list[WorldPart]] = {person: [] for person in self.attendance}
         totals = []
         for appearances, places in self.components():
             total, found = self.solve(appearances, places, count, budget)
@@ -283,9 +198,11 @@ class _Puzzle:
 
     def components(self) -> list[tuple[list[Appearance], list[Place]]]:
         """Return appearances and groups, those together that a membership or knowledge over time connects."""
-        parent: dict[Any, Any] = {node: node for node in (*self.appearances, *(("group", *p) for p in self.rows))}
+        parent: dict[Hashable, Hashable] = {
+            node: node for node in (*self.appearances, *(("group", *p) for p in self.rows))
+        }
 
-        def root(node: Any) -> Any:
+        def root(node: Hashable) -> Hashable:
             while parent[node] != node:
                 node = parent[node]
             return node
@@ -297,7 +214,7 @@ class _Puzzle:
             for before, t in pairwise(times):
                 if self.allowed or self.plausible or t in self.changed.get(person, {}):
                     parent[root((person, t))] = root((person, before))
-        together: dict[Any, tuple[list[Appearance], list[Place]]] = {}
+        together: dict[Hashable, tuple[list[Appearance], list[Place]]] = {}
         for appearance in self.appearances:
             together.setdefault(root(appearance), ([], []))[0].append(appearance)
         for place in self.rows:
@@ -306,7 +223,7 @@ class _Puzzle:
 
     def solve(
         self, appearances: list[Appearance], places: list[Place], count: str, budget: _Budget
-    ) -> tuple[int, dict[Person, _Part]]:
+    ) -> tuple[int, dict[Person, WorldPart]]:
         """Count the worlds of one component, and for each person those with each sequence of values."""
         times: dict[Person, tuple[int, ...]] = {}
         for person, t in appearances:
@@ -315,13 +232,13 @@ class _Puzzle:
         for t, g in places:
             filled[t] -= self.room[t, g]
         if any(filled.values()):
-            return 0, {person: _Part(own, 0, {}) for person, own in times.items()}
+            return 0, {person: WorldPart(own, 0, {}) for person, own in times.items()}
         things = {("row", *place, value): n for place in places for value, n in self.rows[place].items()}
         stock = _Stock(things | {("room", *place): self.room[place] for place in places})
         order = self.ordered(times)
         options = [self.options(person, times[person], stock, count, budget) for person in order]
         total, tallies = _count(stock, options, budget)
-        return total, {p: _Part(times[p], total, tally) for p, tally in zip(order, tallies, strict=True)}
+        return total, {p: WorldPart(times[p], total, tally) for p, tally in zip(order, tallies, strict=True)}
 
     def ordered(self, times: Mapping[Person, tuple[int, ...]]) -> list[Person]:
         """Order the persons so that each opens few groups that no earlier one has opened: less has to be kept."""

@@ -6,8 +6,15 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
 
-from reveil.vault.store import FOLDER, scheme_of, store_class, unknown_store
+from reveil.core.errors import ConfigError
+from reveil.vault.sealed.whereabouts import SCHEMA, with_files
+from reveil.vault.store import FOLDER, KeepsFiles, scheme_of, store_class, unknown_store
+
+if TYPE_CHECKING:
+    from reveil.vault.sealed.whereabouts import Whereabouts
 
 _USER = re.compile(r"//[^/@]*@")
 
@@ -26,8 +33,9 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The last part of it, for the names of files about the vault."""
-        return str(self).rstrip("/").rpartition("/")[2]
+        """The schema, or else the last part of it, for the names of files about the vault."""
+        named = dict(parse_qsl(urlsplit(self.text).query)).get(SCHEMA)
+        return named or str(self).rstrip("/").rpartition("/")[2]
 
     def exists(self) -> bool:
         """Return whether there is a vault."""
@@ -41,14 +49,44 @@ class Address:
 Place = Path | Address
 
 
-def place_of(vault: str | os.PathLike[str], folder: Path | None = None) -> Place:
-    """Return where a vault is, a path relative to a folder; an address of no known store is refused."""
-    if "://" not in os.fspath(vault):
-        return Path(vault) if folder is None else folder / vault
-    if scheme_of(vault) == FOLDER:
+def place_of(
+    vault: str | os.PathLike[str],
+    folder: Path | None = None,
+    *,
+    sealed: bool = False,
+    keys: str | os.PathLike[str] | None = None,
+    key_command: str | None = None,
+) -> Place:
+    """Return where a vault is, a path relative to a folder; an address of no known store is refused.
+
+    ``sealed``: a folder whose pieces are sealed. ``keys`` is the file of the keys of buckets, and ``key_command``
+    prints the master key, both for vaults of sealed pieces.
+    """
+    text = os.fspath(vault)
+    base = Path() if folder is None else folder
+    file = None if keys is None else base / keys
+    if "://" not in text:
+        if sealed:
+            return Address(with_files(f"sealed://{base / text}", file, key_command))
+        if keys is not None or key_command is not None:
+            raise ConfigError(
+                f"{'keys' if keys is not None else 'key_command'} is for vaults of sealed pieces",
+                hint="Set sealed = true, too, or take it out: a plain folder has its key inside.",
+            )
+        return base / text
+    if scheme_of(text) == FOLDER:
         raise unknown_store()
-    store_class(vault)
-    return Address(os.fspath(vault))
+    store: object = store_class(text)
+    if sealed:
+        raise ConfigError(
+            "sealed = true is for a vault in a folder", hint="Take it out: what lies on a server is sealed in any case."
+        )
+    address = Address(text)
+    if isinstance(store, KeepsFiles):
+        file = file or base / store.files(text).keys
+        address = Address(with_files(text, file, key_command))
+        store.files(address.text)  # what is wrong with it is said now
+    return address
 
 
 def is_begun(place: Place) -> bool:
@@ -58,4 +96,33 @@ def is_begun(place: Place) -> bool:
 
 def folders_of(place: Place) -> tuple[Path, ...]:
     """Return the folders here in which nothing but the vault is written."""
-    return (place,) if isinstance(place, Path) else ()
+    if isinstance(place, Path):
+        return (place,)
+    folder = Path(place.text.partition("://")[2].partition("?")[0])
+    files = files_of(place)
+    return () if files is None else (files.drafts, *((folder,) if scheme_of(place) == "sealed" else ()))
+
+
+def files_of(place: Place) -> Whereabouts | None:
+    """Return where the files of a vault that is no folder lie on this machine, None if it has none."""
+    store = None if isinstance(place, Path) or scheme_of(place) == FOLDER else _known(place)
+    return store.files(os.fspath(place)) if isinstance(store, KeepsFiles) else None
+
+
+def _known(place: Address) -> object | None:
+    try:
+        return store_class(place)
+    except ConfigError:
+        return None
+
+
+def anchor_beside(place: Place) -> Path:
+    """Return where the anchor of a vault lies if nobody says: beside its folder, or beside its keys."""
+    if isinstance(place, Path):
+        return place.parent / f"{place.name.removesuffix('.vault')}.anchor"
+    files = files_of(place)
+    if files is None:
+        raise ConfigError(
+            "a vault that is no folder here needs an anchor", hint="Name a file: anchor='hospital.anchor'."
+        )
+    return files.keys.with_suffix(".anchor")

@@ -2,7 +2,7 @@
 
 A vault that was restored from an old backup looks in order by itself. The anchor has the number and the digest of the
 last entry of the chain, written after each change. A vault whose chain contains that entry has the anchor's past, and
-perhaps more (a kill before the anchor was written, a release of a colleague). Any other is behind or has diverged.
+perhaps more (a kill before the anchor was written, a release of a colleague). All others are behind or have diverged.
 
 It also has a mark of every release that was told, so that a vault which does not contain the anchor can show that it
 knows all the same releases: then it has been brought up to date by adopting them. No mark, counter or digest tells
@@ -16,13 +16,15 @@ import json
 import re
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.errors import VaultError
 from reveil.vault.private import write_private
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from reveil.core.json_values import JSON
 
 FORMAT = 1
 _DAMAGED = (
@@ -135,5 +137,5 @@ def _missing(wanted: tuple[str, ...], known: list[str]) -> tuple[int, ...]:
     return tuple(missing)
 
 
-def _check(content: dict[str, Any]) -> str:
+def _check(content: dict[str, JSON]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -54,9 +54,9 @@ class Anchored:
             if self._anchoring and self.anchor is not None and self.anchor.exists():
                 settings.put(connection, settings.ANCHORED, value=True)
             yield connection
-        self._settle()
+        self._make_durable()
 
-    def _settle(self) -> None:
+    def _make_durable(self) -> None:
         self.store.checkpoint()
         if self._anchoring:
             self._drop_anchor()
@@ -95,7 +95,7 @@ class Anchored:
         if standing.joins and standing.anchor is not None:
             with self.store.transaction("chain") as connection:
                 chain.append(connection, self.key, chain.JOINED, self.head(), standing.anchor.digest)
-            self._settle()
+            self._make_durable()
         self._anchoring = True
         with self.store.reading() as connection:
             ahead = standing.anchor is None or standing.anchor.entry != chain.end(connection)[0]

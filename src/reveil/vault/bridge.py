@@ -40,7 +40,7 @@ class _Stream:
 
 
 @contextmanager
-def lent(connection: Connection, **frames: pl.DataFrame) -> Iterator[None]:
+def as_tables(connection: Connection, **frames: pl.DataFrame) -> Iterator[None]:
     """Let SQL read frames by name for a while."""
     try:
         for name, frame in frames.items():
@@ -79,23 +79,23 @@ def begun(connection: Connection) -> Iterator[Connection]:
         raise
 
 
-def columns(connection: Connection, sql: str, parameters: Sequence[Any] = ()) -> dict[str, npt.NDArray[Any]]:
+def columns(connection: Connection, sql: str, parameters: Sequence[object] = ()) -> dict[str, npt.NDArray[np.generic]]:
     """Return the columns of a result. The caller's SQL keeps NULL out of all but text columns."""
-    found: dict[str, npt.NDArray[Any]] = connection.execute(sql, list(parameters)).fetchnumpy()
+    found: dict[str, npt.NDArray[np.generic]] = connection.execute(sql, list(parameters)).fetchnumpy()
     return found
 
 
-def integers(column: npt.NDArray[Any]) -> CodeArray:
+def integers(column: npt.NDArray[np.generic]) -> CodeArray:
     """Return a column of INTEGER without NULL."""
     return np.ascontiguousarray(np.ma.getdata(column), np.int32)
 
 
-def texts(name: str, column: npt.NDArray[Any]) -> pl.Series:
+def texts(name: str, column: npt.NDArray[np.generic]) -> pl.Series:
     """Return a column of TEXT, NULL included."""
     return pl.Series(name, column.tolist(), pl.String)
 
 
-def one(connection: Connection, sql: str, parameters: Sequence[Any] = ()) -> Any:
+def one(connection: Connection, sql: str, parameters: Sequence[object] = ()) -> Any:
     """Return the first cell of a result, None if there is no row. For INSERT, UPDATE and DELETE: how many rows."""
     rows = connection.execute(sql, list(parameters)).fetchall()  # a result not read to its end blocks the connection
     return rows[0][0] if rows else None
@@ -107,7 +107,7 @@ def match(
     """Return the number that a table has for each text (null equals null), -1 where it has none."""
     frame = values.cast(pl.String).to_frame("value")
     distinct = frame.unique().with_row_index("at").with_columns(pl.col("at").cast(pl.Int32))
-    with lent(connection, wanted=distinct):
+    with as_tables(connection, wanted=distinct):
         found = columns(
             connection,
             f"SELECT w.at AS at, t.{number} AS number FROM {table} t "  # noqa: S608 -- names from this package

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reveil.vault.keys import Key
     from reveil.vault.protocol import ReleaseRow
 
-BEGUN, PREPARED, CONFIRMED, ABANDONED, ADOPTED, FORGOTTEN, JOINED = (
+BEGUN, PREPARED, CONFIRMED, ABANDONED, ADOPTED, FORGOTTEN, JOINED, ROTATED = (
     "begun",
     "prepared",
     "confirmed",
@@ -28,6 +28,7 @@ BEGUN, PREPARED, CONFIRMED, ABANDONED, ADOPTED, FORGOTTEN, JOINED = (
     "adopted",
     "forgotten",
     "joined",
+    "rotated",
 )
 _CHANGING = ("digest", "digests")  # what differs from format to format
 
@@ -68,6 +69,16 @@ def check(connection: Connection, key: Key) -> None:
                 hint="The database was damaged or changed by another program. Restore the vault from a backup.",
             )
         before = digest
+
+
+def renew(connection: Connection, key: Key, release: int) -> None:
+    """Digest all entries anew with another key, and say so in one more."""
+    rows = connection.execute("SELECT entry, act, release, about, nonce FROM chain ORDER BY entry").fetchall()
+    before = ""
+    for row in rows:
+        before = _digest(key, before, *row)
+        connection.execute("UPDATE chain SET digest = ? WHERE entry = ?", [before, row[0]])
+    append(connection, key, ROTATED, release)
 
 
 def mark_of(row: ReleaseRow) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.core.json_values import JSON
     from reveil.vault.protocol import Entries, ReleaseRow
 
 
@@ -47,5 +48,5 @@ class Change:
     row: ReleaseRow
     records: Records = field(default_factory=Records)
     entries: tuple[Entries, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, JSON] = field(default_factory=dict)
     placements: pl.DataFrame | None = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reveil.vault import ledgers, settings
-from reveil.vault.bridge import columns, lent, one, texts
+from reveil.vault.bridge import as_tables, columns, one, texts
 from reveil.vault.writing import attribute_numbers
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
     show in what is published next. ``revised``: what settings that hold values become, by their names.
     """
     settings.refuse_pending(connection)
+    settings.refuse_moved(connection)
     person = one(connection, "SELECT person FROM persons WHERE high = ? AND low = ?", [high, low])
     if person is None:
         return False
@@ -71,12 +72,14 @@ def _values(connection: Connection, numbers: dict[str, int]) -> dict[str, pl.Ser
 
 
 def _purge_dictionary(connection: Connection, numbers: dict[str, int]) -> None:
-    declared = pl.DataFrame({"code": settings.get(connection, settings.DECLARED) or []}, schema={"code": pl.Int32})
+    told = settings.get(connection, settings.DECLARED) or []
     signed = settings.get(connection, settings.SIGNED)
+    by_column = told if isinstance(told, dict) else {signed: told}  # of the signed column, or of several
     for name, number in numbers.items():
         used = ledgers.codes_in_use(connection, number, first=name == signed)
-        kept = pl.concat([declared, used]).unique() if name == signed else used
-        with lent(connection, kept=kept):
+        declared = pl.DataFrame({"code": by_column.get(name, [])}, schema={"code": pl.Int32})
+        kept = pl.concat([declared, used]).unique()
+        with as_tables(connection, kept=kept):
             connection.execute(
                 f"DELETE FROM dictionary WHERE attribute = {number} AND code NOT IN "  # noqa: S608 -- numbers only
                 f"(SELECT a{number} FROM persons WHERE a{number} IS NOT NULL) AND code NOT IN (SELECT code FROM kept)"

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from reveil.vault import settings
-from reveil.vault.bridge import columns, integers, lent, one
+from reveil.vault.bridge import as_tables, columns, integers, one
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def read(
     only = "" if column is None else f" WHERE t.{_quoted(column)} IN (SELECT number FROM wanted)"  # noqa: S608 -- names by code
     if column is not None and column not in names:
         raise ValueError(f"the ledger {ledger.name!r} has no column {column!r}")
-    with lent(connection, wanted=wanted):
+    with as_tables(connection, wanted=wanted):
         found = columns(
             connection,
             f"SELECT {_listed(f't.{_quoted(name)}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
@@ -84,7 +84,7 @@ def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
     if entries.cleared is not None and len(entries.cleared):
         cleared = owned(entries.cleared, person) if ledger.personal else entries.cleared
         keys = owner or ledger.keys
-        with lent(connection, cleared=cleared.select(pl.col(*keys).cast(pl.Int32)).unique()):
+        with as_tables(connection, cleared=cleared.select(pl.col(*keys).cast(pl.Int32)).unique()):
             connection.execute(f"DELETE FROM {table} t USING cleared c WHERE {_same(keys)}")  # noqa: S608
     rows = owned(entries.rows, person) if ledger.personal else entries.rows
     rows = rows.select(
@@ -98,7 +98,7 @@ def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
         raise ValueError(f"a row of the ledger {ledger.name!r} is written once")
     if ledger.coded and "attribute" not in ledger.columns and settings.get(connection, settings.SIGNED) is None:
         raise ValueError(f"the setting `signed` names the attribute whose codes are in the ledger {ledger.name!r}")
-    with lent(connection, added=rows):
+    with as_tables(connection, added=rows):
         if keys == tuple(rows.columns):  # a row that is there is the same row
             connection.execute(
                 f"INSERT INTO {table} SELECT {_listed(map(_quoted, keys))} FROM added c "  # noqa: S608

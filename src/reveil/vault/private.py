@@ -42,13 +42,22 @@ _MASK = _Mask()
 
 
 @contextmanager
-def private(folder: Path) -> Iterator[None]:
-    """Make files that only their owner can read, and tighten what another program made."""
+def private_files() -> Iterator[None]:
+    """Make files that only their owner can read."""
     _MASK.enter()
     try:
         yield
     finally:
         _MASK.leave()
+
+
+@contextmanager
+def private(folder: Path) -> Iterator[None]:
+    """Make files that only their owner can read, and tighten what another program made."""
+    try:
+        with private_files():
+            yield
+    finally:
         tighten(folder)
 
 

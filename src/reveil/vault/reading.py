@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.vault.bridge import columns, integers, lent, one, texts
+from reveil.vault.bridge import as_tables, columns, integers, one, texts
 from reveil.vault.protocol import Recall, ReleaseRow
 from reveil.vault.writing import attribute_numbers, match_values
 
@@ -60,7 +60,7 @@ def values(connection: Connection, attribute: str) -> pl.DataFrame:
 def recall(connection: Connection, high: IntArray, low: IntArray) -> Recall:
     """Return what is known of the persons with these pseudonyms, and who is missing among them."""
     numbers = attribute_numbers(connection)
-    with lent(connection, given=_given(high, low)):
+    with as_tables(connection, given=_given(high, low)):
         found = columns(
             connection,
             f"SELECT COALESCE(g.record, -1) AS record, p.person, p.present{_codes(numbers)} FROM persons p "  # noqa: S608
@@ -83,7 +83,7 @@ def last(connection: Connection, persons: Integers) -> dict[str, CodeArray]:
     """Return the last record of each of some persons: dictionary codes by attribute, -1 where none is kept."""
     numbers = attribute_numbers(connection)
     wanted = pl.DataFrame({"at": np.arange(len(persons), dtype=np.int32), "person": persons.astype(np.int32)})
-    with lent(connection, wanted=wanted):
+    with as_tables(connection, wanted=wanted):
         found = columns(
             connection,
             f"SELECT w.at AS at{_codes(numbers)} FROM persons p JOIN wanted w ON w.person = p.person",  # noqa: S608
@@ -108,7 +108,7 @@ def archived(connection: Connection, release: int) -> pl.DataFrame:
 
 def placements(connection: Connection, release: int, high: IntArray, low: IntArray) -> pl.DataFrame:
     """Return ``record``, ``place`` and ``grp`` of those of the given persons who were in a release."""
-    with lent(connection, given=_given(high, low)):
+    with as_tables(connection, given=_given(high, low)):
         found = columns(
             connection,
             "SELECT g.record, a.place, a.grp FROM placements a JOIN persons p ON p.person = a.person "

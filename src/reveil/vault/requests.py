@@ -7,13 +7,15 @@ which the same expression is recognised: ``{"columns": ["age"], "digest": "hmac-
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from reveil.core.json_values import object_in
 from reveil.vault import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from reveil.core.json_values import JSON
     from reveil.vault.bridge import Connection
     from reveil.vault.keys import Key
 
@@ -21,24 +23,24 @@ COLUMNS, WHERE = "columns", "where"
 DIGEST = "digest"
 
 
-def kept_expression(key: Key, text: str, columns: Iterable[str]) -> dict[str, Any]:
+def kept_expression(key: Key, text: str, columns: Iterable[str]) -> dict[str, JSON]:
     """Return what is kept of an expression."""
     return {COLUMNS: sorted(columns), DIGEST: key.digest(text)}
 
 
-def is_expression(key: Key, kept: Mapping[str, Any], text: str) -> bool:
+def is_expression(key: Key, kept: Mapping[str, JSON], text: str) -> bool:
     """Return whether this is the expression of which that is kept."""
-    return bool(kept.get(DIGEST) == key.digest(text))
+    return kept.get(DIGEST) in key.digests(text)
 
 
-def asks_the_same(request: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def asks_the_same(request: Mapping[str, JSON], other: Mapping[str, JSON]) -> bool:
     """Return whether two requests are for the same part of a table, written in the same way."""
     return request.get(COLUMNS) == other.get(COLUMNS) and _digest(request) == _digest(other)
 
 
-def _digest(request: Mapping[str, Any]) -> str | None:
+def _digest(request: Mapping[str, JSON]) -> str | None:
     where = request.get(WHERE)
-    return None if where is None else str(where[DIGEST])
+    return None if where is None else str(object_in(where)[DIGEST])
 
 
 def replace_texts(connection: Connection, key: Key) -> None:

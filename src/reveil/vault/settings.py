@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from reveil.core.errors import BusyError, PendingError
+from reveil.core.errors import BusyError, PendingError, RefusedError
 from reveil.vault.bridge import FIRST_HINT, FIRST_TEXT, one
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:
+    from reveil.core.json_values import JSON
     from reveil.vault.bridge import Connection
 
 HEAD, SEED, SERIES, CHECK = "head", "seed", "series_id", "key_check"
@@ -21,7 +22,9 @@ TEXTS = "texts_of_expressions"  # earlier versions kept them: they are replaced 
 UNSEALED = "unsealed"  # by earlier versions: it is sealed as it is as soon as the key is there
 SALT = "key_salt"  # of a passphrase; vaults of before have none, and their passphrases are digested as they were then
 ANCHORED = "anchored"  # there was an anchor before this change
-OWN = frozenset({HEAD, SERIES, CHECK, NEXT_PERSON, ERASING, TEXTS, UNSEALED, SALT, ANCHORED})
+OLDER = "older_keys"  # those before that of now, sealed under it
+MOVED = "moved"  # the series goes on in another vault, which is named
+RESERVED = frozenset({OLDER, MOVED, HEAD, SERIES, CHECK, NEXT_PERSON, ERASING, TEXTS, UNSEALED, SALT, ANCHORED})
 
 
 def get(connection: Connection, name: str) -> Any | None:
@@ -36,21 +39,21 @@ def get_all(connection: Connection) -> dict[str, Any]:
     return {name: json.loads(text) for name, text in rows}
 
 
-def put(connection: Connection, name: str, value: Any) -> None:
+def put(connection: Connection, name: str, value: JSON) -> None:
     """Keep a setting."""
     text = to_json(value)
     if not one(connection, "UPDATE settings SET value = ? WHERE key = ?", [text, name]):
         connection.execute("INSERT INTO settings VALUES (?, ?)", [name, text])
 
 
-def put_callers(connection: Connection, name: str, value: Any) -> None:
+def put_callers(connection: Connection, name: str, value: JSON) -> None:
     """Keep a setting of the caller's."""
-    if name in OWN:
+    if name in RESERVED:
         raise ValueError(f"the setting {name!r} is the vault's own")
     put(connection, name, value)
 
 
-def to_json(value: Any) -> str:
+def to_json(value: JSON) -> str:
     """Return JSON that is the same for the same value."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
@@ -64,6 +67,16 @@ def swap_head(connection: Connection, release: int) -> None:
     )
     if changed != 1:
         raise BusyError(FIRST_TEXT, hint=FIRST_HINT)
+
+
+def refuse_moved(connection: Connection) -> None:
+    """Refuse to go on where the series goes on in another vault."""
+    moved = get(connection, MOVED)
+    if moved is not None:
+        raise RefusedError(
+            f"this vault was copied to {moved}, and the series goes on there",
+            hint="Name that vault under [series]. (reveil vault copy --backup makes copies that are not gone on with.)",
+        )
 
 
 def refuse_pending(connection: Connection) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from reveil.core import registry
 from reveil.core.errors import ConfigError
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from reveil.vault.bridge import Connection
     from reveil.vault.drafts import Drafts
-    from reveil.vault.keys import Key
+    from reveil.vault.keys import Key, Keys
+    from reveil.vault.sealed.whereabouts import Whereabouts
 
 FOLDER = "folder"  # the store of a plain path
 
@@ -45,6 +46,8 @@ class Unlocked:
 
 class Store(Protocol):
     """A place for the relations of one vault, open. One object belongs to one thread."""
+
+    keys: Keys
 
     @classmethod
     def open(cls, address: str, *, create: bool) -> Self:
@@ -85,6 +88,12 @@ class Store(Protocol):
         What is not named must not be changed. Everything is written when the block ends, and nothing if it fails.
         """
 
+    def rekeyed(self, key: Key) -> AbstractContextManager[Connection]:
+        """Change anything in one transaction after which another key is that of the store, wherever it lies.
+
+        The caller writes the check of the key. A store that is interrupted has the one key or the other.
+        """
+
     def check(self) -> None:
         """Refuse relations that are not what was written, placements of all releases included."""
 
@@ -107,6 +116,15 @@ class Store(Protocol):
         """Let others in. Closing twice is allowed."""
 
 
+@runtime_checkable
+class KeepsFiles(Protocol):
+    """A store that is no folder, and has files of its own on this machine all the same."""
+
+    @classmethod
+    def files(cls, address: str) -> Whereabouts:
+        """Return where they lie."""
+
+
 def scheme_of(address: str | os.PathLike[str]) -> str:
     """Return the name of the store at an address; a plain path has that of folders."""
     scheme, found, _ = os.fspath(address).partition("://")
@@ -124,7 +142,10 @@ def store_class(address: str | os.PathLike[str]) -> type[Store]:
 
 def unknown_store() -> ConfigError:
     """Return the refusal of an address whose scheme nobody registered."""
-    return ConfigError("this version keeps vaults in folders only", hint='vault = "hospital.vault"')
+    return ConfigError(
+        "vaults are kept in folders and on PostgreSQL servers, and this address is of neither",
+        hint='vault = "hospital.vault" or vault = "postgresql://user@host/database?schema=hospital"',
+    )
 
 
 def open_store(address: str | os.PathLike[str], *, create: bool) -> Store:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from reveil.core.errors import VaultError
 from reveil.vault import settings
-from reveil.vault.keys import LOST, SALT
+from reveil.vault.keys import SALT
 from reveil.vault.store import Unlocked
 
 if TYPE_CHECKING:
@@ -26,7 +25,4 @@ def unlock(connection: Connection, keys: Keys) -> Unlocked:
         salt = secrets.token_bytes(SALT)
         return Unlocked(keys.load_or_make(salt), salt, begun=False)
     salt = bytes.fromhex(found.get(settings.SALT) or "")
-    key = keys.load(salt or None)
-    if check != key.check():
-        raise VaultError("this key does not belong to this vault", hint=LOST)
-    return Unlocked(key, salt, begun=True)
+    return Unlocked(keys.fitting(salt or None, str(check)), salt, begun=True)

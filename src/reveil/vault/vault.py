@@ -7,10 +7,10 @@ same release, one is told :class:`~reveil.core.errors.BusyError`.
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.errors import BusyError, RefusedError
-from reveil.vault import chain, ledgers, reading, settings
+from reveil.vault import chain, ledgers, older, reading, settings
 from reveil.vault.anchored import Anchored
 from reveil.vault.bridge import one
 from reveil.vault.erasure import delete_person
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reveil.core.arrays import BoolArray, CodeArray, IntArray, Integers
+    from reveil.core.json_values import JSON
     from reveil.vault.changes import Change
     from reveil.vault.drafts import Drafts
     from reveil.vault.protocol import Ledger, Revised
@@ -75,6 +76,7 @@ class Vault(Anchored):
             with self.store.transaction("chain") as changing:
                 chain.append(changing, self.key, chain.BEGUN, int(found.get(settings.HEAD) or 0))
         chain.check(connection, self.key)
+        self.key = older.attached(self.key, found.get(settings.OLDER))
         self.series_id = str(found.get(settings.SERIES))
         if found.get(settings.ERASING) or (found.get(settings.TEXTS) and self.setting(settings.ERASING)):
             try:
@@ -93,10 +95,15 @@ class Vault(Anchored):
         """The copies of releases."""
         return self.store.drafts
 
-    def settle(self, name: str, value: Any) -> None:
+    def keep_setting(self, name: str, value: JSON) -> None:
         """Keep a setting: anything that JSON can hold."""
         with self.store.transaction("settings") as connection:
             settings.put_callers(connection, name, value)
+
+    def refuse_if_moved(self) -> None:
+        """Refuse to go on where the series goes on in another vault."""
+        with self.store.reading() as connection:
+            settings.refuse_moved(connection)
 
     # What is known
 
@@ -177,7 +184,7 @@ class Vault(Anchored):
             write(connection, change)
             chain.append(connection, self.key, act, row.release, row.manifest_digest or row.digest or "")
 
-    def confirm(self, release: int, *, path: str | None = None, facts: dict[str, Any] | None = None) -> None:
+    def confirm(self, release: int, *, path: str | None = None, facts: dict[str, JSON] | None = None) -> None:
         """Say that a pending release was written and verified; what is given replaces what was prepared."""
         text = None if facts is None else settings.to_json(facts)
         self._resolve(release, CONFIRMED, ", path = COALESCE(?, path), facts = COALESCE(?, facts)", path, text)
@@ -216,8 +223,14 @@ class Vault(Anchored):
             if found:
                 self.store.erase()
             if counts:
-                self._settle()
+                self._make_durable()
         return found
+
+    def rotate(self) -> None:
+        """Give the vault another key; everybody's pseudonym becomes one of the new key of the old pseudonym."""
+        with self.store.exclusive():
+            self.key = older.rotate(self.store, self.key, self.head())
+            self._make_durable()
 
     def discard(self) -> None:
         """Take a vault away in which nothing was told, and close it. Where another thread has it open, it stays."""

@@ -12,7 +12,7 @@ import polars as pl
 
 from reveil.core.errors import VaultError
 from reveil.vault import ledgers, settings
-from reveil.vault.bridge import lent, match, one
+from reveil.vault.bridge import as_tables, match, one
 from reveil.vault.protocol import ADOPTED, PENDING
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def write(connection: Connection, change: Change) -> None:
     _check(change.row, records)
     settings.swap_head(connection, change.row.release)
     settings.refuse_pending(connection)
+    settings.refuse_moved(connection)
     _write_attributes(connection, records.types)
     numbers = attribute_numbers(connection)
     for name, values in records.dictionary.items():
@@ -92,7 +93,7 @@ def _write_values(connection: Connection, attribute: int, values: pl.Series) -> 
     first = one(connection, "SELECT next_code FROM attributes WHERE attribute = ?", [attribute])
     codes = np.arange(first, first + len(values), dtype=np.int32)
     frame = pl.DataFrame({"code": codes, "value": values.cast(pl.String)})
-    with lent(connection, added=frame):
+    with as_tables(connection, added=frame):
         connection.execute("INSERT INTO dictionary SELECT CAST(? AS INTEGER), code, value FROM added", [attribute])
     connection.execute("UPDATE attributes SET next_code = ? WHERE attribute = ?", [first + len(values), attribute])
 
@@ -116,7 +117,7 @@ def _write_persons(connection: Connection, records: Records, numbers: Mapping[st
     frame = frame.with_columns(pl.when(pl.col(name) >= 0).then(pl.col(name)) for name in codes)
     if fresh.any():
         names = "".join(f", {name}" for name in codes)
-        with lent(connection, added=frame.filter(fresh)):
+        with as_tables(connection, added=frame.filter(fresh)):
             connection.execute(
                 f"INSERT INTO persons (person, high, low, present{names}) "  # noqa: S608 -- names are a<number>
                 f"SELECT person, high, low, TRUE{names} FROM added"
@@ -125,13 +126,13 @@ def _write_persons(connection: Connection, records: Records, numbers: Mapping[st
     known = records.changed & ~fresh
     if known.any():
         assigned = "".join(f", {name} = u.{name}" for name in codes)
-        with lent(connection, altered=frame.filter(known)):
+        with as_tables(connection, altered=frame.filter(known)):
             connection.execute(
                 f"UPDATE persons SET present = TRUE{assigned} FROM altered u "  # noqa: S608 -- names are a<number>
                 "WHERE persons.person = u.person"
             )
     if len(records.gone):
-        with lent(connection, gone=pl.DataFrame({"person": records.gone.astype(np.int32)})):
+        with as_tables(connection, gone=pl.DataFrame({"person": records.gone.astype(np.int32)})):
             connection.execute("UPDATE persons SET present = FALSE WHERE person IN (SELECT person FROM gone)")
     return person
 
@@ -140,5 +141,5 @@ def _write_placements(connection: Connection, release: int, placements: pl.DataF
     if placements is None or not len(placements):
         return
     frame = ledgers.owned(placements, person).select(pl.col("place", "grp", "person").cast(pl.Int32))
-    with lent(connection, added=frame):
+    with as_tables(connection, added=frame):
         connection.execute("INSERT INTO placements SELECT CAST(? AS INTEGER), person, place, grp FROM added", [release])

@@ -11,8 +11,10 @@ no code of values, no grouper, no kernel. It takes the published bytes and the s
    values: row by row where the publisher says which row is whose (:mod:`~reveil.verification.rows`), else by
    searching an assignment of all rows to records (:mod:`~reveil.verification.search`). Where boxes are nested, each
    record must be in the innermost box that holds it;
-4. the file tells nothing beside its cells (:mod:`~reveil.verification.surface`);
-5. the release keeps the rule of its series (:mod:`~reveil.verification.series`).
+4. records are what their rows say, where rows are put together or values made coarser before anything else
+   (:mod:`~reveil.verification.raw_rows`);
+5. the file tells nothing beside its cells (:mod:`~reveil.verification.surface`);
+6. the release keeps the rule of its series (:mod:`~reveil.verification.series`).
 
 A release without a column ``group`` may carry finer classes than a reader can see (two classes with equal cells). Its
 promise is union-closed, so a verdict on the finer ones holds for what the reader sees. One that is not needs the
@@ -27,17 +29,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reveil.core.errors import VerificationError
-from reveil.core.json_values import thawed
+from reveil.core.json_values import object_in, thawed
 from reveil.releases.table import GROUP
 from reveil.verification.cells import line_of
+from reveil.verification.columns import check_whole, views
 from reveil.verification.counting import GroupCounts, PublishedGroups, counts_of, described, groups_of
 from reveil.verification.geometry import innermost
 from reveil.verification.judges.t_closeness import TCloseness
 from reveil.verification.promised import Promised, same_levels, together
+from reveil.verification.raw_rows import check_raw
 from reveil.verification.rows import check_placement, check_rows
 from reveil.verification.sample import check_sample, is_sample
 from reveil.verification.search import check_assignment, check_beyond, check_two_tables
-from reveil.verification.shape import check_boxes, check_counterfeits, check_description, check_shape
+from reveil.verification.shape import check_boxes, check_counterfeits, check_description, check_domains, check_shape
 from reveil.verification.surface import check_order, check_sets
 
 if TYPE_CHECKING:
@@ -66,11 +70,18 @@ def verify(
     where the caller knows them; else as many rows as the manifest counts may be theirs. ``excused`` rows, or so many
     ``loose`` ones where nobody says which row is whose, may show another value than the snapshot has.
     """
-    wanted = asked if isinstance(asked, Promised) else Promised.of_model(asked)
+    wanted = asked.of_release(release) if isinstance(asked, Promised) else Promised.of_model(asked)
+    if release.seconds:
+        check_raw(release, snapshot)
+        check_whole(release, snapshot, wanted)
+        for view, own, promised, rows in views(release, snapshot, wanted, placement):
+            verify(view, own, promised, placement=rows, dirty=dirty)
+        return
     manifest = release.manifest
     if placement is not None and manifest.dirty != dirty:
         raise VerificationError("the manifest counts other dirty records than there are")
     check_shape(release, snapshot, dirty=dirty)
+    check_raw(release, snapshot)
     groups = groups_of(release)
     check_counterfeits(release, groups)
     if placement is not None:
@@ -85,6 +96,7 @@ def verify(
     foreign = fakes or loose > 0 or excused is not None or (placement is None and manifest.dirty > 0)
     counts = counts_of(release, groups, snapshot, values=values, foreign=foreign)
     check_description(release, snapshot, groups)
+    check_domains(release, snapshot.schema)
     check_boxes(release, groups)
     for promise in (wanted, told) if told is not wanted else (wanted,):
         _check_groups(release, promise, counts, groups)
@@ -132,10 +144,10 @@ def _check_achieved(
     """Compare the levels that the manifest tells with those that were counted."""
     achieved = together([own.achieved(counts) for own in promised.demands])
     # A release may tell the t that it reaches although nobody asked for one: then that is counted, too.
-    known = achieved.get("t", {})
+    known = object_in(achieved.get("t", {}))
     more = [name for name in distances if name in counts.tallies and name not in known]
     for name in more:
-        known = {**known, **TCloseness(1, name).achieved(counts)["t"]}
+        known = {**known, **object_in(TCloseness(1, name).achieved(counts)["t"])}
     if more:
         achieved = {**achieved, "t": known}
     if is_sample(release):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reveil.core.errors import VerificationError
+from reveil.releases.column_views import column_views
+from reveil.tables.joint import joint_schema
 from reveil.verification.counting import GroupCounts, Tally, coded, described, groups_of
 from reveil.verification.shape import check_boxes, check_counterfeits
 from reveil.verification.surface import check_sets
@@ -23,6 +25,14 @@ def check_alone(release: Release, schema: Schema, promised: Promised) -> None:
 
     Values that are judged in bins cannot be judged without the snapshot, and are left out.
     """
+    if release.seconds:
+        joint = joint_schema(schema, tuple(own.parts for own in release.seconds if len(own.parts) > 1))
+        for view, second in zip(column_views(release), release.seconds, strict=True):
+            others = [name for name in joint.sensitive if name != second.name]
+            own = joint.with_columns(column for column in joint.columns if column.name not in others)
+            check_alone(view, own, promised.of_column(second.name))
+        return
+    schema, promised = schema.in_bins(), promised.of_release(release)
     groups = groups_of(release)
     check_counterfeits(release, groups)
     check_boxes(release, groups)

@@ -15,6 +15,7 @@ import polars as pl
 
 from reveil.core.errors import VerificationError
 from reveil.tables.notation import Form, split_label
+from reveil.tables.schema import LABEL
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
@@ -98,18 +99,23 @@ def otherwise(name: str) -> VerificationError:
     )
 
 
-def wanted_form(values: pl.Series, column: Column, *, nested: bool) -> Form:
-    """Return the form in which a quasi column is published."""
+def wanted_forms(values: pl.Series, column: Column, *, nested: bool, sampled: bool = False) -> tuple[Form, ...]:
+    """Return the forms in which a quasi column may be published."""
     if column.taxonomy is not None:
-        return Form.SET if nested else Form.LABEL  # a label would cover more than a nested region
+        if nested:
+            return (Form.SET,)  # a label would cover more than a nested region
+        if sampled or column.cells == LABEL:
+            return (Form.LABEL,)
+        # Where nothing is said, an older release has one label.
+        return (Form.SET, Form.LABEL) if column.cells is None else (Form.SET,)
     if column.order is None and (values.dtype.is_numeric() or values.dtype.is_temporal()):
-        return Form.INTERVAL
-    return Form.SET
+        return (Form.INTERVAL,)
+    return (Form.SET,)
 
 
 def _numbers(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
     lo, hi, null = (cells.distinct.struct.field(name) for name in ("lo", "hi", "null"))
-    if lo.dtype != values.dtype or wanted_form(values, column, nested=False) is not Form.INTERVAL:
+    if lo.dtype != values.dtype or wanted_forms(values, column, nested=False) != (Form.INTERVAL,):
         raise otherwise(column.name)
     codes, domain = _ranked(values)
     alone = lo.is_null().to_numpy()
@@ -197,7 +203,7 @@ def _labels(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
 
 
 def _sets(values: pl.Series, column: Column, cells: Cells, *, beyond: bool) -> QuasiColumn:
-    if wanted_form(values, column, nested=True) is not Form.SET:
+    if wanted_forms(values, column, nested=True) != (Form.SET,):
         raise otherwise(column.name)
     declared = column.taxonomy.leaves if column.taxonomy is not None else column.order
     names = list(declared) if declared is not None else canonical_text(values).drop_nulls().unique().sort().to_list()

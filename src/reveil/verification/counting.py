@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,11 @@ from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import Codes, Ints, distinct_rows, renumbered
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    import numpy.typing as npt
+
+    Item = TypeVar("Item", bound=np.generic)
     from collections.abc import Mapping
 
     from reveil.releases.manifest import Counterfeits
@@ -101,7 +106,7 @@ class Tally:
         """How often the most frequent value of each group occurs."""
         return np.maximum.reduceat(self.count, self.starts) if len(self.count) else self.count
 
-    def summed(self, numbers: Any) -> Any:
+    def summed(self, numbers: npt.NDArray[Item]) -> npt.NDArray[Item]:
         """Add up numbers, one for each value of each group, group by group."""
         return np.add.reduceat(numbers, self.starts) if len(numbers) else numbers
 
@@ -201,7 +206,7 @@ def coded(
             nodes = np.hstack([levels, beside])
         return codes.to_numpy().astype(np.int32), ValueRelations(len(declared) + 1, column.order is not None, nodes)
     natural = published.dtype.is_numeric() or published.dtype.is_temporal()
-    if natural and column.bins is not None:
+    if natural and isinstance(column.bins, int):
         return _binned(published, raw, column.bins)
     known = (distinct if natural else canonical_text(distinct).unique()).drop_nulls().sort()
     place = pl.DataFrame({"value": known}).with_row_index("code").cast({"code": pl.Int32})

@@ -1,7 +1,7 @@
 """Which points lie in which boxes, and how boxes lie in each other: all pairs, with arrays alone.
 
-Points are halved again and again by their median in the column in which they are widest; boxes go down with the halves
-that they meet. All boxes go down at once, level by level.
+Points are halved again and again by their median, in the column in which they are widest beside the boxes; boxes go
+down with the halves that they meet. All boxes go down at once, level by level.
 """
 
 from __future__ import annotations
@@ -21,24 +21,30 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from reveil.releases.release import Release
-    from reveil.verification.arrays import AnyInts, Bools, Codes
+    from reveil.verification.arrays import AnyInts, Bools, Codes, Floats
     from reveil.verification.cells import QuasiColumn
 
 _LEAF = 16  # points that are looked at one by one
 _BOXES = 1 << 13  # boxes that go down at a time
+_ALL_COLUMNS = 3  # so many levels apart a node is compared in all columns; else in the one that was halved
 _HINT = "Regions are nested or disjoint, and the inner one has the higher level. Use the table that was published."
 
 
 class Halves:
-    """Points in a tree of halves."""
+    """Points in a tree of halves.
 
-    def __init__(self, points: Codes) -> None:
-        self.points = points
+    ``rooms`` is how wide boxes are in each column: a node is halved in the column in which it is widest beside that, so
+    that most boxes go on in one half only.
+    """
+
+    def __init__(self, points: Codes, rooms: Floats) -> None:
+        self.points = np.asfortranarray(points)
         n = len(points)
         self.order = np.arange(n)
         self.offsets = [np.array([0, n], np.int64)]
         self.least: list[Codes] = []
         self.most: list[Codes] = []
+        self.halved: list[Ints] = []  # the column in which each node of a level is halved
         while True:
             offsets = self.offsets[-1]
             ordered = points[self.order]
@@ -47,7 +53,8 @@ class Halves:
             sizes = np.diff(offsets)
             if sizes.max() <= _LEAF or sizes.min() < 2:
                 return
-            wide = (self.most[-1].astype(np.int64) - self.least[-1]).argmax(axis=1)
+            wide = ((self.most[-1].astype(np.int64) - self.least[-1]) / (rooms + 1)).argmax(axis=1)
+            self.halved.append(wide)
             node = np.repeat(np.arange(len(sizes)), sizes)
             self.order = self.order[np.lexsort((ordered[np.arange(n), wide[node]], node))]
             middle = offsets[:-1] + sizes // 2
@@ -63,20 +70,32 @@ class Halves:
         )
 
     def _inside(self, lo: Codes, hi: Codes, first: int) -> tuple[Ints, Ints]:
+        lo, hi = np.asfortranarray(lo), np.asfortranarray(hi)
         box, node = np.arange(len(lo)), np.zeros(len(lo), np.int64)
+        last = len(self.least) - 1
         for level, (least, most) in enumerate(zip(self.least, self.most, strict=True)):
             if level:
+                wide = np.repeat(self.halved[level - 1][node], 2)
                 box, node = np.repeat(box, 2), np.stack([2 * node, 2 * node + 1], axis=1).ravel()
-            meet = ((most[node] >= lo[box]) & (least[node] <= hi[box])).all(axis=1)
-            box, node = box[meet], node[meet]
+                meet = (most[node, wide] >= lo[box, wide]) & (least[node, wide] <= hi[box, wide])
+                box, node = box[meet], node[meet]
+            if level % _ALL_COLUMNS == 0 or level == last:
+                for column in range(lo.shape[1]):
+                    meet = (most[:, column][node] >= lo[:, column][box]) & (
+                        least[:, column][node] <= hi[:, column][box]
+                    )
+                    if not meet.all():
+                        box, node = box[meet], node[meet]
         begin, end = self.offsets[-1][node], self.offsets[-1][node + 1]
         many = end - begin
         starts = np.cumsum(many) - many
         place = np.arange(int(many.sum())) - np.repeat(starts - begin, many)
         point, box = self.order[place], np.repeat(box, many)
-        coordinates = self.points[point]
-        good = ((coordinates >= lo[box]) & (coordinates <= hi[box])).all(axis=1)
-        return point[good], box[good] + first
+        for column in range(lo.shape[1]):
+            own = self.points[:, column][point]
+            good = (own >= lo[:, column][box]) & (own <= hi[:, column][box])
+            point, box = point[good], box[good]
+        return point, box + first
 
 
 def points_in_boxes(points: Codes, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
@@ -86,7 +105,8 @@ def points_in_boxes(points: Codes, lo: Codes, hi: Codes) -> tuple[Ints, Ints]:
         return none, none
     if not points.shape[1]:
         return np.tile(np.arange(len(points)), len(lo)), np.repeat(np.arange(len(lo)), len(points))
-    return Halves(points).inside(lo, hi)
+    rooms = np.maximum(hi.astype(np.int64) - lo, 0).mean(axis=0)
+    return Halves(points, rooms).inside(lo, hi)
 
 
 def innermost(release: Release, lines: Sequence[QuasiColumn]) -> Codes | None:

@@ -87,7 +87,7 @@ def _listed(population: object, table: Snapshot, release: Release, selection: Se
         if column.role is Role.PERSON or column.name in release.cells or column.name in asked
     ]
     try:
-        frame = read_registration_list(population, columns, schema.null_values).frame
+        frame = read_registration_list(population, columns, schema.null_values, schema.input).frame
         typed = [
             values
             if values.dtype == table.frame.schema[values.name]

@@ -97,6 +97,9 @@ class Books(Record, Protocol):
     def attribute(self, name: str) -> int:
         """Return the number that a column has in these books."""
 
+    def of_column(self, name: str) -> Books:
+        """Return the books of one of several columns that have signatures."""
+
 
 class MemoryRecord:
     """A record in memory: for replaying a series from its files."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import VerificationError
+from reveil.core.json_values import list_in, number_in, object_in, whole_in
 from reveil.tables.hierarchy import value_text
 from reveil.tables.notation import Form, parsed, split_label
 
@@ -35,10 +36,10 @@ def check_sample(release: Release, snapshot: Snapshot) -> dict[str, JSON]:
 
     Whether records were taken by dice, and how likely each was, no table can say.
     """
-    told: dict[str, Any] = dict(release.manifest.promise.guarantee())
+    told = release.manifest.promise.guarantee()
     try:
-        k, beta, epsilon, delta = int(told["k"]), float(told["beta"]), float(told["epsilon"]), float(told["delta"])
-        scales = dict(told["method"]["scales"])
+        k, beta, epsilon, delta = whole_in(told["k"]), *(number_in(told[key]) for key in ("beta", "epsilon", "delta"))
+        scales = object_in(object_in(told["method"])["scales"])
         if not (0 < beta < 1 and epsilon >= -math.log1p(-beta) * (1 - _ROUNDING)):
             raise ValueError
     except (KeyError, TypeError, ValueError):
@@ -81,20 +82,22 @@ def delta_of(k: int, beta: float, epsilon: float) -> float:
             return min(best, 1.0)
 
 
-def _on_grid(cells: Cells, dtype: pl.DataType, column: Column, scale: Any) -> bool:
+def _on_grid(cells: Cells, dtype: pl.DataType, column: Column, scale: JSON) -> bool:
     """Return whether every published cell is one of the declared ones, or null alone."""
     try:
         if cells.form is Form.INTERVAL:
-            return _intervals_on_grid(cells.distinct, dtype, scale)
+            return _intervals_on_grid(cells.distinct, dtype, list_in(scale))
         if cells.form is Form.LABEL and column.taxonomy is not None:
             labels, null = split_label(cells.distinct)
             levels = column.taxonomy.levels
-            nodes = np.unique(levels[len(levels) - 1 - int(scale or 0)])
+            nodes = np.unique(levels[len(levels) - 1 - whole_in(scale or 0)])
             known = [column.taxonomy.labels[node] for node in nodes]
             return bool((labels.is_null() | (labels.is_in(known) & ~null)).all())
         if scale is None:
             return bool((cells.distinct.list.len() == 1).all())
-        wanted = {frozenset(value_text(value) for value in part) for part in scale} | {frozenset([None])}
+        wanted = {frozenset(value_text(value) for value in list_in(part)) for part in list_in(scale)} | {
+            frozenset([None])
+        }
         return all(frozenset(cell) in wanted for cell in cells.distinct.to_list())
     except (TypeError, ValueError, IndexError, pl.exceptions.PolarsError):
         return False

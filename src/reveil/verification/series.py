@@ -13,6 +13,7 @@ import polars as pl
 
 from reveil.core.errors import VerificationError
 from reveil.verification import verify
+from reveil.verification.columns import compare_by_column, rule_by_column
 from reveil.verification.record import MemoryRecord
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ def judged(
     ``truth`` has the records asked for, and behind them the ``dirty`` ones. ``books`` are the vault's own: what they
     say was told must be what the judge recorded.
     """
+    asked = asked.of_release(shown.release)
+    if shown.release.seconds:
+        verify(shown.release, truth, asked, placement=placement, dirty=dirty)
+        return rule_by_column(shown, asked, record, books)
     judge = asked.judge
     excused = None
     if judge.remembers:
@@ -77,9 +82,13 @@ class Replay:
 
     def add(self, shown: Shown) -> None:
         """Judge the next release beside those before it."""
+        asked = self.asked.of_release(shown.release)
+        if shown.release.seconds:
+            self.record.apply(rule_by_column(shown, asked, self.record))
+            return
         for name in shown.sensitive:
             self.record.learn(name, shown.texts(name))
-        self.record.apply(self.asked.judge.rule(shown, self.asked, self.record))
+        self.record.apply(asked.judge.rule(shown, asked, self.record))
 
     def compare(self, books: Books, number: int) -> None:
         """Refuse books that say something else than was told; people who were erased are in no book."""
@@ -88,6 +97,9 @@ class Replay:
             name: rows.filter(pl.col("who") < ERASED) if "who" in rows.columns else rows
             for name, rows in self.record.kept.items()
         }
+        if any(name.startswith("column_") for name in known.kept):
+            compare_by_column(known, books, books.sensitive(), self.asked, number)
+            return
         self.asked.judge.compare(known, self.asked.judge.told_before(books, number))
 
 

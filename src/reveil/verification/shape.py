@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import VerificationError
-from reveil.releases.release import dtype_name
+from reveil.releases.cell_types import dtype_name
 from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.notation import Form
 from reveil.tables.schema import Role
-from reveil.verification.cells import wanted_form
+from reveil.verification.cells import wanted_forms
 from reveil.verification.counting import counterfeits_in
+from reveil.verification.sample import is_sample
 
 if TYPE_CHECKING:
     from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.counting import PublishedGroups
 
@@ -83,11 +86,62 @@ def check_description(release: Release, snapshot: Snapshot, groups: PublishedGro
             continue
         raw = snapshot.frame[name]
         quasi = schema[name].role is Role.QUASI
-        form = wanted_form(raw, schema[name], nested=nested) if quasi else Form.VALUE
-        if column.role != schema[name].role or Form(column.form) is not form:
+        sampled = is_sample(release)
+        forms = wanted_forms(raw, schema[name], nested=nested, sampled=sampled) if quasi else (Form.VALUE,)
+        if column.role != schema[name].role or Form(column.form) not in forms:
             raise VerificationError(f"the manifest describes column {name!r} as something else", column=name)
         if column.type != dtype_name(raw.dtype) and schema[name].role is not Role.SENSITIVE:
             raise VerificationError(f"the manifest gives column {name!r} another type", column=name)
+
+
+def check_domains(release: Release, schema: Schema) -> None:
+    """Check that the manifest tells the declared orders and hierarchies as they were declared, and nothing else.
+
+    Whatever was not declared would come from the table, and so may what the schema keeps back. Manifests of earlier
+    versions have no domains.
+    """
+    told = release.manifest.domains
+    if told is None:
+        return
+    published = [column.name for column in release.manifest.columns if column.role in (Role.QUASI, Role.SENSITIVE)]
+    declared = {name: schema[name] for name in published if schema[name].labels is not None and schema[name].tell}
+    if told.keys() != declared.keys():
+        raise VerificationError("the manifest tells other domains than were declared")
+    for name, column in declared.items():
+        own: Any = told[name]
+        wrong = VerificationError(
+            f"the manifest tells another domain of column {name!r} than was declared", column=name
+        )
+        if column.cut is not None:
+            if own["kind"] != "bins" or tuple(own["bins"]) != column.cut:
+                raise wrong
+        elif column.order is not None:
+            if own["kind"] != "order" or tuple(own["order"]) != column.order:
+                raise wrong
+        elif column.taxonomy is not None:
+            tree = column.taxonomy
+            spans = {label: (int(tree.lo[node]), int(tree.hi[node]) + 1) for label, node in tree.node_of_label.items()}
+            meant = {label: tree.leaves[start:end] for label, (start, end) in spans.items()}
+            if own["kind"] != "hierarchy" or _labels(own["hierarchy"]) != meant:
+                raise wrong
+
+
+def _labels(tree: Any) -> dict[str, tuple[str, ...]]:
+    """Return the leaves under every label of a published hierarchy, in their order."""
+    found: dict[str, tuple[str, ...]] = {}
+
+    def walk(label: str, below: Any) -> tuple[str, ...]:
+        if isinstance(below, Mapping):
+            leaves = tuple(leaf for inner, further in below.items() for leaf in walk(inner, further))
+        else:
+            leaves = tuple(below)
+            found.update({leaf: (leaf,) for leaf in leaves})
+        found[label] = leaves
+        return leaves
+
+    for label, below in tree.items():
+        walk(label, below)
+    return found
 
 
 def check_boxes(release: Release, groups: PublishedGroups) -> None:

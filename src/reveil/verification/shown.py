@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,12 +14,25 @@ from reveil.verification.arrays import Bools, Codes, Ints, distinct_rows, marks_
 from reveil.verification.counting import PublishedGroups, groups_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import polars as pl
 
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.population import Selection
+
+
+class ShownWorlds(Protocol):
+    """What shows that a release fits worlds: for each world, whose value each person has, and whom each row covers."""
+
+    @property
+    def sources(self) -> npt.NDArray[np.integer]:
+        """(worlds, records): the record whose value the person of a record has in a world."""
+
+    @property
+    def rows(self) -> npt.NDArray[np.integer]:
+        """(worlds, rows): the record that a row covers in a world."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ class Shown:
     dirty: Bools | None = field(default=None, repr=False)
     snapshot: Snapshot | None = field(default=None, repr=False)
     persons: Ints | None = field(default=None, repr=False)  # the number of each record's person
-    witness: Any = field(default=None, repr=False)
+    witness: ShownWorlds | None = field(default=None, repr=False)
     population: object = field(default=None, repr=False)
     selection: Selection | None = field(default=None, repr=False)
     schema: Schema | None = field(default=None, repr=False)  # how values relate; the snapshot's, where there is one

@@ -50,11 +50,12 @@ class Column:
             self.domain = list(self.occurring)
         self.nulls = [None] if None in self.raw else []
         self.counts = Counter(self.raw)
+        self.tight = self.taxonomy is not None and published.dtype != pl.String  # sets of the leaves that occur
         self.cells = [self._cell(cell) for cell in self._typed(published)]
         self.published_ends = {end for cell in self.cells if cell.ends for end in cell.ends}
 
     def _typed(self, published: pl.Series) -> list[Any]:
-        if self.taxonomy is None:
+        if self.taxonomy is None or self.tight:
             return published.to_list()
         labels, null = split_label(published)
         return list(zip(labels.to_list(), null.to_list(), strict=True))
@@ -66,7 +67,7 @@ class Column:
                 return Cell(frozenset(null), 0)
             inside = {v for v in self.domain if cell["lo"] <= v <= cell["hi"]}
             return Cell(frozenset(inside | null), 0, (cell["lo"], cell["hi"]))
-        if self.taxonomy is not None:
+        if isinstance(cell, tuple):
             label, has_null = cell
             inside = set()
             if label is not None:
@@ -96,10 +97,12 @@ class Column:
 
     @cached_property
     def spanned(self) -> int:
-        """How many codes the closure of all raw values admits."""
+        """How many codes the box of all raw values admits."""
         places = [self.domain.index(v) for v in self.occurring]
         if not places:
             return len(self.nulls)
+        if self.tight and all(cell.admits <= {*self.raw} for cell in self.cells):
+            return len(places) + len(self.nulls)
         lo, hi = min(places), max(places)
         if self.taxonomy is not None:
             over = [

@@ -19,7 +19,7 @@ from tests.analysis.measures.plain import Plain
 from tests.cli.run import reveil
 from tests.verification.counterfeits import publish, published
 
-quick = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+quick = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
 near = {"rel": 1e-9, "abs": 1e-9}
 FRAME = pl.DataFrame({"pid": range(5), "age": [1, 2, 3, 9, 5], "ill": ["flu", "hiv", "flu", "hiv", "flu"]})
 SCHEMA = rv.Schema(person="pid", quasi="age", sensitive="ill")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from reveil.analysis.measures.columns import MeasuredColumn
 from reveil.analysis.measures.divergence import box_weights
 from reveil.core.kernels import windows
+from reveil.models.domains import Domain
 from reveil.models.encoding import Attribute, Kind
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form
@@ -50,11 +51,11 @@ def test_weights_of_boxes(points, boxes, seed):
     alone = null & (rng.random(boxes) < 0.3)
     ends = {"lo": np.where(alone, None, lo).tolist(), "hi": np.where(alone, None, hi).tolist()}
     intervals = pl.DataFrame({**ends, "null": null}, schema={"lo": pl.Int64, "hi": pl.Int64, "null": pl.Boolean})
-    numbers = Attribute("n", Kind.INTERVAL, at[:, 0], pl.Series("n", range(size), dtype=pl.Int64))
+    numbers = Attribute(Domain("n", Kind.INTERVAL, pl.Series("n", range(size), dtype=pl.Int64)), at[:, 0])
     words = [*"abcdef"]
     member_codes = [sorted(rng.choice(size + 1, rng.integers(1, 4), replace=False).tolist()) for _ in range(boxes)]
     lists = pl.Series("w", [[[*words, None][c] for c in codes] for codes in member_codes], dtype=pl.List(pl.String))
-    texts = Attribute("w", Kind.SET, at[:, 1], pl.Series("w", words))
+    texts = Attribute(Domain("w", Kind.SET, pl.Series("w", words)), at[:, 1])
     index, rows = np.arange(boxes, dtype=np.int32), np.ones(boxes, np.int64)
     columns = [
         MeasuredColumn(numbers, Cells(Form.INTERVAL, intervals.to_struct("n"), index), rows),

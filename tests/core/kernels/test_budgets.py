@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from reveil.core.kernels import budgets
+from reveil.core.kernels import budget_mending, budgets
+from reveil.core.kernels.budget_items import Items
 from tests.core.kernels.plain import budgets as plain
 
 DOMAIN = 6
@@ -26,7 +27,7 @@ def _items(seed: int):
     starts = np.concatenate([[0], np.cumsum([len(own) for own in needs])]).astype(np.int64)
     pair_values = np.array([v for own in needs for v in own], np.int32)
     pair_needs = np.array([need for own in needs for need in own.values()], np.float64)
-    items = budgets.Items(values, starts, pair_values, pair_needs, DOMAIN)
+    items = Items(values, starts, pair_values, pair_needs, DOMAIN)
     twin = plain.Items(values.tolist(), needs, points.tolist(), most.tolist())
     least = int(np.argmax(most >= 1))
     return rng, items, points, twin, most, least
@@ -54,10 +55,10 @@ def test_placing_and_splitting(seed):
     todo = np.flatnonzero(labels < 0)
     expected = plain.place(twin, labels.tolist(), todo.tolist(), 20)
     if groups:
-        budgets.place(items, points, labels, groups, todo, most, 20)
+        budget_mending.place(items, points, labels, groups, todo, most, 20)
     assert labels.tolist() == expected
     parts = plain.split(twin, expected, least)
-    budgets.split(items, points, labels, groups, most, least)
+    budget_mending.split(items, points, labels, groups, most, least)
     found = {tuple(np.flatnonzero(labels == g).tolist()) for g in set(labels.tolist()) - {-1}}
     assert found == {tuple(sorted(part)) for part in parts}
     for part in parts:
@@ -70,6 +71,6 @@ def test_allowed(seed):
     rng, items, points, twin, most, _ = _items(seed)
     order = rng.permutation(len(points))
     cuts = np.unique(np.concatenate([[0, len(order)], rng.integers(0, len(order) + 1, 6)]))
-    good = budgets.allowed(order, cuts[:-1], cuts[1:], items, most)
+    good = budget_mending.allowed(order, cuts[:-1], cuts[1:], items, most)
     parts = [order[a:b].tolist() for a, b in pairwise(cuts)]
     assert good.tolist() == [twin.allowed(part) for part in parts]

@@ -1,6 +1,7 @@
 """Compiled kernels are kept where only their owner can write, checked when they are loaded, and done without."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -79,10 +80,18 @@ def test_a_damaged_kernel_is_made_again(places):
 
 def test_a_kernel_of_other_sources_is_made_again(places, monkeypatch):
     assert answer() == COMPILED
-    monkeypatch.setattr(_cache, "_stamp", lambda: b"another")
+    monkeypatch.setattr(_cache, "stamp", lambda: b"another")
     assert answer() == COMPILED
     assert answer() == LOADED
-    assert len(kept(places)) == 1
+    assert len(kept(places)) == 2  # an installation beside this one does not lose what it compiled
+
+
+def test_installations_with_the_same_sources_share_what_is_compiled(places, tmp_path):
+    assert run() == COMPILED
+    shutil.copytree(Path(kernels.__file__).parents[2], tmp_path / "elsewhere/reveil")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "elsewhere")}
+    done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == LOADED
 
 
 def test_a_full_disk_does_without(places):

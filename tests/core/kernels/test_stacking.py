@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import stacking
-from reveil.grouping.groupers.mondrian import _next_lower
+from reveil.grouping.groupers._cutting import next_lower
 from tests.core.kernels.plain import stacking as plain
 
 WIDE = 3001  # so many codes that few records are sorted rather than counted
@@ -31,7 +31,7 @@ def piles(draw):
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(piles())
 def test_the_deal_is_that_of_the_plain_twin_and_gives_every_group_its_share(pile):
     rows, values, domains, depths, steps, groups = pile
@@ -41,7 +41,7 @@ def test_the_deal_is_that_of_the_plain_twin_and_gives_every_group_its_share(pile
     about = stacking.CodeLayout(
         np.concatenate(positions),
         np.concatenate(boundary),
-        np.concatenate([_next_lower(own) for own in boundary]),
+        np.concatenate([next_lower(own) for own in boundary]),
         np.cumsum([0, *domains][:-1]).astype(np.int64),
         np.array([own is not None for own in depths]),
         np.array(steps),

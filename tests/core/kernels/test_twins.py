@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import cuts, inside, outliers, ranges, segments
-from reveil.grouping.groupers.mondrian import _next_lower
+from reveil.grouping.groupers._cutting import next_lower
 from reveil.releases.box_search import points_in_boxes
 from tests.core.kernels.plain import cuts as plain_cuts
 from tests.core.kernels.plain import inside as plain_inside
@@ -37,7 +37,7 @@ def test_propose(codes, seed, least):
     scratch = np.zeros(3001, np.int32)
     lo, hi = np.array([min(codes)], np.int32), np.array([max(codes)], np.int32)
     nodes = cuts.Nodes(starts, ends, attribute, lo, hi)
-    boundaries = cuts.Boundaries(boundary, _next_lower(boundary), np.zeros(1, np.int64))
+    boundaries = cuts.Boundaries(boundary, next_lower(boundary), np.zeros(1, np.int64))
     cuts.propose(rows, nodes, boundaries, least, scratch, cuts.Cuts(cut, left))
     assert (cut[0], left[0]) == plain_cuts.propose(codes, depths, least)
     assert not scratch.any()

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 import reveil as rv
+from reveil.core.randomness import Dice
 from reveil.grouping.groupers.base import Grouper
 from reveil.models.statistics import GroupRegions, Partition
 from reveil.tables.snapshot import read_snapshot
@@ -73,7 +74,7 @@ def published(table, method, *, suppress=0.0):
 
 def prepared(frame, schema, method, k=1):
     """Return release, placement, codes and model."""
-    return made(rv.Static(k=k), read_snapshot(frame, schema), np.random.default_rng(1), method)
+    return made(rv.Static(k=k), read_snapshot(frame, schema), Dice.of_seed(1), method)
 
 
 def grid(side=8):

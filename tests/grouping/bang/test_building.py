@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import reveil as rv
 from reveil.grouping.bang.building import build
 from reveil.grouping.bang.keys import interleaved, sort_keys
+from reveil.models.domains import SensitiveDomain
 from reveil.models.encoding import SensitiveAttribute
 from reveil.models.statistics import GroupStats, Histogram
 from tests.grouping.bang.rules import check_rules
@@ -87,7 +88,7 @@ def test_k_equal_to_n_is_one_block():
 
 def sensitive(values):
     codes = np.asarray(values, np.int32)
-    return SensitiveAttribute("s", codes, int(codes.max()) + 1, False)
+    return SensitiveAttribute(SensitiveDomain("s", int(codes.max()) + 1, ordered=False), codes)
 
 
 def test_a_refused_region_is_followed_by_the_next_nearest():

@@ -110,7 +110,7 @@ class Living(RuleBasedStateMachine):
 
 
 TestLiving = Living.TestCase
-TestLiving.settings = settings(max_examples=25, stateful_step_count=8, deadline=None)
+TestLiving.settings = settings(max_examples=12, stateful_step_count=8, deadline=None)
 
 
 def test_one_by_one_and_at_once_are_both_valid():

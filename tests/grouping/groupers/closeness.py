@@ -5,6 +5,7 @@ import polars as pl
 
 import reveil as rv
 from reveil.core.errors import ConfigError, InfeasibleError
+from reveil.core.randomness import Dice
 from reveil.grouping.groupers.base import check_feasible
 from reveil.models.encoding import encode
 from reveil.tables.snapshot import read_snapshot
@@ -41,7 +42,7 @@ def check_any(table, model, method, seed):
     codes = encode(read_snapshot(table.frame, table.schema))
     try:
         check_feasible(codes, model)
-        partition = method.group(codes, model, np.random.default_rng(seed))
+        partition = method.group(codes, model, Dice.of_seed(seed))
     except (ConfigError, InfeasibleError):
         return None
     assert sorted(partition.order.tolist()) == list(range(codes.n))
@@ -54,8 +55,8 @@ def check_refined(method, model):
     """Refine two halves of a table: all groups are compared with the whole table."""
     frame = people(300, s=6)
     codes = encode(read_snapshot(frame, rv.Schema(quasi=QUASI, sensitive="s")))
-    start = rv.Mondrian().group(codes, rv.KAnonymity(150) & rv.TCloseness(0.2), np.random.default_rng(0))
-    inner = method.refine(codes, model, np.random.default_rng(0), start, table=codes.references())
+    start = rv.Mondrian().group(codes, rv.KAnonymity(150) & rv.TCloseness(0.2), Dice.of_seed(0))
+    inner = method.refine(codes, model, Dice.of_seed(0), start, table=codes.references())
     assert sorted(inner.order.tolist()) == list(range(300))
     assert model.verdict(statistics_of(codes, inner)).all()
     first = start.labels[inner.order[inner.offsets[:-1]]]

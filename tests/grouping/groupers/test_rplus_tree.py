@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.core.kernels import tiles
+from reveil.core.randomness import Dice
 from reveil.models.encoding import encode
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital, tables
@@ -22,7 +23,7 @@ LEVELS = np.array([[0, 0, 0, 0, 0, 0], [1, 1, 1, 2, 2, 2], [3, 3, 4, 5, 6, 6], [
 
 def grouped(frame, schema, model, method, seed=0):
     codes = encode(read_snapshot(frame, schema))
-    return codes, method.group(codes, model, np.random.default_rng(seed))
+    return codes, method.group(codes, model, Dice.of_seed(seed))
 
 
 @quick
@@ -92,7 +93,7 @@ def test_regions_are_disjoint_where_no_value_must_be_cut():
 def test_a_taxonomy_is_cut_between_its_nodes():
     leaves = {"North": ["n1", "n2", "n3"], "South": ["s1", "s2", "s3"]}
     frame = pl.DataFrame({"zip": ["n1", "n2", "n3", "s1", "s1", "s2", "s3", "s3"]})
-    schema = rv.Schema(quasi="zip", hierarchies={"zip": leaves})
+    schema = rv.Schema(quasi="zip", hierarchies={"zip": leaves}, cells={"zip": "label"})
     release = rv.anonymize(frame, schema, rv.KAnonymity(3), rv.RPlusTree())
     assert release.table["zip"].value_counts().sort("zip").rows() == [("North", 3), ("South", 5)]
 
@@ -144,7 +145,7 @@ def test_values_do_not_move_leaves_under_a_model_on_sizes():
     assert rv.KAnonymity(4).verdict(statistics_of(codes, made)).all()
     assert not rv.RPlusTree().reads_values(rv.KAnonymity(4))
     with pytest.raises(rv.ConfigError, match="looks at who has which value"):
-        rv.RPlusTree().refine(codes, rv.DistinctDiversity(2), np.random.default_rng(0), made, blind=True)
+        rv.RPlusTree().refine(codes, rv.DistinctDiversity(2), Dice.of_seed(0), made, blind=True)
 
 
 def test_dice_and_not_the_order_of_the_file_part_equal_records():
@@ -152,7 +153,7 @@ def test_dice_and_not_the_order_of_the_file_part_equal_records():
     codes = encode(read_snapshot(frame, rv.Schema(quasi="age", sensitive="disease")))  # those of 5 sorted by disease
     found = set()
     for seed in range(60):
-        made = rv.RPlusTree().group(codes, rv.KAnonymity(3), np.random.default_rng(seed))
+        made = rv.RPlusTree().group(codes, rv.KAnonymity(3), Dice.of_seed(seed))
         assert made.sizes.tolist() == [3, 3]
         found.add(frozenset(made.order[:3].tolist()))
     assert found == {frozenset({0, *two}) for two in itertools.combinations((1, 2, 3, 4), 2)}

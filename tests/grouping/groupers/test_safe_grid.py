@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
+from reveil.core.randomness import Dice
 from reveil.grouping.grid import checked_scales, grid_column
 from reveil.grouping.recoders.grid import GridRecoder
 from reveil.grouping.sampling import Sampling, delta_of, least_epsilon
 from reveil.models.encoding import encode, encode_quasi
-from reveil.releases.manifest import digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.releases.manifest_files import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.tables.notation import to_text
 from reveil.tables.snapshot import read_snapshot
 from reveil.verification import verify
@@ -99,11 +100,15 @@ def test_a_beta_that_cannot_be_is_refused(beta):
 # Differential privacy, exactly: all samples of all neighbouring tiny tables.
 
 
-class Dice:
+class Chosen:
     """Says which records are taken."""
 
     def __init__(self, taken):
         self.taken = np.array(taken, dtype=bool)
+
+    def child(self, purpose):
+        assert purpose == "sample"
+        return self
 
     def random(self, n):
         assert n == len(self.taken)
@@ -123,12 +128,12 @@ def samples(records, k):
     frame = pl.DataFrame(records, schema={"a": pl.Int64, "w": pl.String, "s": pl.String}, orient="row")
     method = rv.SafeGrid(beta=0.5, epsilon=1.0, scales=SCALES)
     codes = encode(read_snapshot(frame, method.reading(SCHEMA)))
-    everybody = method.group(codes, rv.KAnonymity(1), Dice([True] * len(records)))
+    everybody = method.group(codes, rv.KAnonymity(1), Chosen([True] * len(records)))
     recoded = GridRecoder(SCALES).recode(codes, everybody)
     written = [recoded.cells[name].text.gather(recoded.cells[name].index).to_list() for name in ("a", "w")]
     rows = [(written[0][c], written[1][c], s) for c, (_, _, s) in zip(recoded.classes, records, strict=True)]
     for taken in itertools.product((False, True), repeat=len(records)):
-        partition = method.group(codes, rv.KAnonymity(k), Dice(taken))
+        partition = method.group(codes, rv.KAnonymity(k), Chosen(taken))
         found[tuple(sorted(map(str, (rows[r] for r in partition.order)))), sum(taken)] += 1
     return found
 
@@ -313,7 +318,7 @@ def test_what_the_theorem_does_not_cover_is_refused():
             )
         assert undeclared.value.hint.startswith(f'{name} = {{ role = "{role}", type = "{line}" }}')
     with pytest.raises(rv.ConfigError, match="not read as the method 'safe-grid' needs"):
-        made_alone(read_snapshot(FRAME, HOSPITAL), rv.KAnonymity(5), GRID, np.random.default_rng(1))
+        made_alone(read_snapshot(FRAME, HOSPITAL), rv.KAnonymity(5), GRID, Dice.of_seed(1))
     numbers = FRAME.with_columns(disease=pl.col("age"))
     refused("has bins", rv.Schema(quasi=["age", "sex"], sensitive="disease", bins={"disease": 3}), frame=numbers)
     refused("not a quasi column", method=rv.SafeGrid(beta=0.5, epsilon=1, scales={"disease": [1, 2]}))

@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reveil as rv
+from reveil.core.randomness import Dice
 from reveil.grouping.groupers import stack_deal
 from reveil.guarantees.comparing import as_chosen, check_promise
 from reveil.guarantees.static.automatic_k import grid, information_loss
 from reveil.models.encoding import encode
 from reveil.models.statistics import Histogram, Partition, Reference
 from reveil.models.t_closeness import earth_movers_distance
-from reveil.releases.manifest import manifest_bytes
+from reveil.releases.manifest_files import manifest_bytes
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file, verify_file
 from reveil.tables.snapshot import read_snapshot
@@ -24,7 +25,7 @@ from reveil.verification import verify
 from tests.made import made
 from tests.manifests import altered, promising
 
-DICE = np.random.default_rng(0)
+DICE = Dice.of_seed(0)
 BOTH = pytest.mark.parametrize("deal", ["local", "source"])
 SALARIES = [70, 75, 85, 55, 50, 65, 80, 60, 90, 95]
 COUNTS = [42, 39, 37, 31, 24, 20, 17, 16, 15, 9]
@@ -246,7 +247,7 @@ def test_automatic_k_is_the_cheapest_on_the_curve(weight):
     schema = rv.Schema(quasi=("age", "town"), sensitive="income")
     frame, method = people(), rv.StackDeal(weight=weight)
     guarantee = rv.Static(k="auto", t=0.4)
-    prepared = made(guarantee, read_snapshot(frame, schema), np.random.default_rng(0), method)
+    prepared = made(guarantee, read_snapshot(frame, schema), Dice.of_seed(0), method)
     auto, manifest = prepared.draft.remembered.facts["auto"], prepared.release.manifest
     costs = [cost for cost, holds in zip(auto["cost"], auto["holds"], strict=True) if holds]
     chosen = auto["k"].index(auto["chosen"])

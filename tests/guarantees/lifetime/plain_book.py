@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.randomness import Dice
 from reveil.guarantees.base import Memory
 from reveil.guarantees.comparing import check_promise
 from reveil.guarantees.signatures.sets import Sets
@@ -87,7 +88,7 @@ class PlainSeries:
     def publish(self, frame: pl.DataFrame, seed: int = 0) -> Prepared:
         snapshot = Snapshot(frame, self.schema, "the frame", "polars")
         memory = self.memory(frame)
-        rng = np.random.default_rng([seed, self.release])
+        rng = Dice.of_seed(seed).child("release", self.release)
         prepared = made(self.guarantee, snapshot, rng, memory=memory)
         own = prepared.draft.snapshot
         verify(prepared.release, own, prepared.draft.model, placement=prepared.placement)

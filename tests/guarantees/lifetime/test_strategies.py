@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reveil.core.errors import ConfigError
-from reveil.guarantees.lifetime.strategies import ConstantRatio, Geometric
+from reveil.guarantees.lifetime.forecast import most_releases
+from reveil.guarantees.lifetime.strategies import ConstantRatio, EvenSpread, Geometric, Strategy
 
 TWO = Fraction(2)
-BOTH = [ConstantRatio(releases=3), Geometric(alpha=3)]
+ALL = [ConstantRatio(releases=3), EvenSpread(releases=3), Geometric(alpha=3)]
 
 
 def needs(strategy, survival, links, l=TWO):
@@ -85,9 +86,44 @@ def test_the_geometric_strategy_never_reaches_the_bound(alpha, l, more):
     assert ratios == sorted(ratios)
 
 
-@pytest.mark.parametrize("strategy", BOTH)
+@given(st.integers(1, 12), st.integers(2, 9), st.lists(st.integers(0, 30), max_size=20))
+def test_what_is_spread_never_goes_beyond_the_bound(releases, l, more):
+    strategy, exact, survival = EvenSpread(releases=releases), Fraction(l), 1.0
+    constant = ConstantRatio(releases=releases).ratio(exact)
+    for links, extra in enumerate(more):
+        ratio = max(needs(strategy, survival, links, exact), constant)
+        if not np.isfinite(ratio):
+            break
+        if links < releases:  # what was not spent makes nobody need more than the constant ratio asks for
+            assert ratio == pytest.approx(constant, rel=1e-6)
+        survival *= 1 - 1 / (ratio + extra)
+        assert 1 - survival <= 1 / l + 1e-12
+
+
+def test_what_groups_did_not_spend_lasts_for_more_links_than_were_meant():
+    # Four groups of 7 leave (6/7)^4 of 1/2: a fifth link needs a group of 14, a sixth none that anybody would accept.
+    left = (6 / 7) ** 4
+    assert needs(ConstantRatio(releases=4), left, 4) == np.inf
+    assert needs(EvenSpread(releases=4), left, 4) == pytest.approx(1 / (1 - 0.5 / left))
+    assert int(np.ceil(needs(EvenSpread(releases=4), left, 4))) == 14
+    assert needs(EvenSpread(releases=4), left * 13 / 14, 5) > 60
+    # An adopted release that spent more than its part makes the next groups larger, and nobody rests for it.
+    assert 8 < needs(EvenSpread(releases=3), 0.6, 1) < 12
+
+
+@pytest.mark.parametrize("l", [2, 3, 10])
+@pytest.mark.parametrize("share", [0.01, 0.05, 0.139, 0.3])
+def test_no_strategy_lasts_longer_than_the_most_frequent_value_allows(l, share):
+    many = most_releases(Fraction(l), share)
+    if many:
+        assert ConstantRatio(releases=many).share(Fraction(l)) >= share * (1 - 1e-9)
+    assert ConstantRatio(releases=many + 1).share(Fraction(l)) < share
+    assert (most_releases(Fraction(l), 0.0), most_releases(Fraction(l), 1.0)) == (None, 0)
+
+
+@pytest.mark.parametrize("strategy", ALL)
 def test_used_up(strategy):
-    survival, links = np.array([1.0, 0.8, 0.51]), np.array([0, 1, 3])
+    survival, links = np.array([1.0, 0.8, 0.505]), np.array([0, 1, 3])
     assert strategy.used_up(survival, links, TWO, 60).tolist() == [False, False, True]
     further = strategy.further(survival, links, TWO, 60)
     assert further[0] > further[1] > further[2] == 0
@@ -104,3 +140,11 @@ def test_parameters():
         Geometric(alpha=1)
     with pytest.raises(ConfigError, match="alpha"):
         Geometric(alpha="3")
+
+
+@pytest.mark.parametrize("strategy", ALL, ids=repr)
+def test_nothing_is_left_of_a_budget_that_is_spent_whatever_a_strategy_needs(strategy, monkeypatch):
+    monkeypatch.setattr(type(strategy), "needs", lambda self, survival, links, l: np.zeros(len(survival)))
+    found = Strategy.further(strategy, np.array([1.0, 0.4]), np.array([0, 9]), TWO, 60)
+    assert 0 < found[0] < 60
+    assert found[1] == 0

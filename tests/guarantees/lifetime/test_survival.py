@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from reveil.guarantees.lifetime.forecast import forecast
 from reveil.guarantees.lifetime.strategies import ConstantRatio, Geometric
 from reveil.guarantees.lifetime.survival import Pairs, linked, updated
-from reveil.testing.worlds import Group, enumerate_worlds
+from reveil.testing.beliefs import Group
+from reveil.testing.worlds import enumerate_worlds
 
 FLU, FEVER, CHLAMYDIA = 0, 1, 2
 

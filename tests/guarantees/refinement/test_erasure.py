@@ -8,6 +8,7 @@ import reveil as rv
 from reveil.core.errors import InfeasibleError, RefusedError
 from reveil.guarantees.traits import Traits
 from tests.guarantees.refinement.plain_cells import Told
+from tests.rarely import mostly_slow
 from tests.series.cases import command, config, contents, tables, written
 
 SCHEMA = rv.Schema(person="pid", quasi=("age",), sensitive="disease")
@@ -69,7 +70,9 @@ def test_it_is_refused_and_with_a_tombstone_nobody_is_alone(tmp_path):
     assert sorted(map(sorted, told.cells())) == [[0, 1], [2, 3]]
 
 
-@pytest.mark.parametrize("guarantee", [rv.Refinement(k=2, slack=1), rv.Refinement(k=3, l=2)], ids=["k", "l"])
+@pytest.mark.parametrize(
+    "guarantee", mostly_slow([rv.Refinement(k=2, slack=1), rv.Refinement(k=3, l=2)]), ids=["k", "l"]
+)
 def test_whoever_is_erased_and_returns_leaves_every_cell_valid(tmp_path, guarantee):
     check_random_series(tmp_path, guarantee, range(1))
 

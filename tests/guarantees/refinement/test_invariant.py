@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import reveil as rv
 from tests.guarantees.plain_book import PlainSeries
 from tests.guarantees.refinement.plain_cells import Told
+from tests.rarely import mostly_slow
 
 SCHEMA = rv.Schema(person="pid", quasi=("age", "sex"), sensitive="disease")
 PEOPLE = 16
@@ -50,8 +51,8 @@ def histories(draw: st.DrawFn) -> list[pl.DataFrame]:
     return frames
 
 
-@pytest.mark.parametrize("guarantee", GUARANTEES, ids=repr)
-@settings(max_examples=12, deadline=None)
+@pytest.mark.parametrize("guarantee", mostly_slow(GUARANTEES, 2), ids=repr)
+@settings(max_examples=8, deadline=None)
 @given(frames=histories())
 def test_no_release_leaves_an_invalid_cell(guarantee: rv.Refinement, frames: list[pl.DataFrame]) -> None:
     told, series = Told(), PlainSeries(SCHEMA, guarantee)
@@ -68,7 +69,7 @@ def test_no_release_leaves_an_invalid_cell(guarantee: rv.Refinement, frames: lis
         _judge(told, guarantee, prepared.release.manifest)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(frames=histories())
 def test_a_vault_remembers_what_frames_do(frames: list[pl.DataFrame]) -> None:
     guarantee = rv.Refinement(k=2, l=2, slack=1)

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import reveil as rv
+from reveil.guarantees.refinement.slack import slack_for
 from tests.guarantees.plain_book import PlainSeries
 from tests.series.cases import CONFIG, command, snapshot
+from tests.vault.cases import by_hand
 
 SCHEMA = rv.Schema(person="pid", quasi=("age", "town"), sensitive="disease")
 
@@ -140,7 +142,7 @@ def test_several_sensitive_columns(tmp_path):
 
 def test_closeness_over_releases(tmp_path):
     series = opened(tmp_path, rv.Refinement(k=4, t=0.45, distance="equal"))
-    for first in (0, 10, 20, 30):
+    for first in (0, 10, 20):
         release = series.publish(table(range(first, first + 100)))
         assert release.manifest["achieved"]["t"]["disease"] <= 0.45
 
@@ -157,6 +159,7 @@ def test_plain_columns_only_where_nobody_is_published_unasked():
     [
         ({"k": 2, "dirty": "perhaps"}, "unknown dirty"),
         ({"k": 2, "slack": 0.5}, "slack must be"),
+        ({"k": 2, "slack": "wide"}, "unknown slack 'wide'"),
         ({"k": 2, "counterfeits": "yes"}, "true or false"),
         ({}, "asks for nothing"),
         ({"k": 2, "diversity": "frequency"}, "needs l"),
@@ -167,6 +170,45 @@ def test_settings_are_judged_when_they_are_given(settings, says):
         rv.Refinement(**settings)
 
 
+def test_new_cells_have_room_for_those_who_leave():
+    """Lean cells are at most twice as large as they must be, where dirty records may stand beside who is left."""
+    asked, stayed = np.array([100, 100, 100]), np.array([0, 90, 90])
+    assert slack_for(asked, stayed, "roomy", dirty=True) == pytest.approx(0.9**-12)
+    assert slack_for(asked, stayed, "lean", dirty=True) == 2
+    assert slack_for(asked, stayed, "lean", dirty=False) == slack_for(asked, stayed, "roomy", dirty=False)
+    assert slack_for(asked, np.array([0, 99, 99]), "lean", dirty=True) == pytest.approx(0.99**-12)
+
+
+@pytest.mark.parametrize(("size", "lives"), [(19, False), (20, True)])
+def test_from_twice_k_on_a_cell_is_not_lost_with_half_its_members(tmp_path, size, lives):
+    series = opened(tmp_path, rv.Refinement(k=10, slack=1.9))
+    series.publish(table(range(size)))
+    second = series.publish(table([*range(9), *range(100, 120)]))  # nine are left, and others come
+    assert second.manifest["withheld"] == (0 if lives else 9)
+    assert second.manifest["dirty"] == (1 if lives else 0)
+
+
+def test_a_series_that_began_with_roomy_cells_keeps_them(tmp_path):
+    own = opened(tmp_path, rv.Refinement(k=5))
+    own.publish(table(range(100)))
+    assert own.guarantee.slack == "lean"
+    with own._opened() as vault:
+        assert vault.releases()[0].facts["slack"] == 2
+        before = {**vault.setting("config")}
+        del before["guarantee.slack"]
+    older = {"config": before, "defaults": {}}  # as an earlier version kept it
+    statement = "UPDATE settings SET value = '{}' WHERE key = '{}'"
+    by_hand(tmp_path / "vault", *(statement.format(json.dumps(value), key) for key, value in older.items()))
+    again = opened(tmp_path, rv.Refinement(k=5))
+    assert again.guarantee.slack == "roomy"
+    note = again.publish_to(None, table(range(2, 120))).note
+    assert 'this series goes on as it began: guarantee.slack = "roomy"' in note
+    assert 'series that begin now have guarantee.slack = "lean"' in note
+    assert again.history()[-1]["guarantee"]["slack"] == "roomy"
+    named = opened(tmp_path, rv.Refinement(k=5, slack="lean"))
+    assert named.publish_to(None, table(range(2, 130))).release.manifest.promise.settings["slack"] == "lean"
+
+
 def test_methods_that_cannot_be_refined():
     with pytest.raises(rv.ConfigError, match="'anatomy' does not"):
         rv.Refinement(k=2).check(SCHEMA, rv.Anatomy())
@@ -174,7 +216,7 @@ def test_methods_that_cannot_be_refined():
 
 def test_the_audit_with_ids_counts_cells(tmp_path):
     series = opened(tmp_path, rv.Refinement(k=4, l=3, diversity="frequency"))
-    months = [table(range(n, n + 80)) for n in (0, 8, 16, 24)]
+    months = [table(range(n, n + 60)) for n in (0, 8, 16)]
     releases = [series.publish(frame) for frame in months]
     placed = [series.placements(n + 1, table(range(200))).select("row", id="person") for n in range(len(months))]
     found = rv.audit(releases, SCHEMA, truth=months, placements=placed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 
 from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
+from reveil.tables.joint import joint_schema, joint_snapshot
 from reveil.tables.snapshot import Snapshot, canonical_text
 from tests.made import made
 
@@ -37,16 +39,15 @@ class PlainMemory:
         self.present: set[object] = set()
         self.release = 0
 
-    def publish(self, frame: pl.DataFrame, rng) -> Prepared:
-        snapshot = Snapshot(frame, self.schema, "the frame", "polars")
+    def memory(self, frame: pl.DataFrame) -> Memory:
+        """Return what was told of the persons of a frame, whose values are known from now on."""
         persons = frame[self.schema.person].to_list()
         texts = canonical_text(frame[self.schema.sensitive[0]]).to_list()
-        now = list(zip(persons, texts, strict=True))
         seen = len(self.values)
         self.values += [text for text in dict.fromkeys(texts) if text not in self.values]
         sets = list(dict.fromkeys(members for own in self.told.values() for members in own))
         pairs = [(i, sets.index(members)) for i, who in enumerate(persons) for members in self.told.get(who, [])]
-        memory = Memory(
+        return Memory(
             release=self.release + 1,
             values=np.array([self.values.index(text) for text in texts], np.int32),
             texts=pl.Series(self.values, dtype=pl.String),
@@ -63,13 +64,50 @@ class PlainMemory:
             book=NoLedgers(),
             lasting={},
         )
-        prepared = made(self.guarantee, snapshot, rng, memory=memory)
-        for record, members in prepared.draft.remembered.told.iter_rows():
-            own = [] if prepared.draft.remembered.replaces else self.told.get(persons[record], [])
+
+    def remember(self, frame: pl.DataFrame, told: pl.DataFrame, *, replaces: bool) -> None:
+        """Remember what was told: pairs of a record and the members of a signature."""
+        persons = frame[self.schema.person].to_list()
+        for record, members in told.select("record", "members").iter_rows():
+            own = [] if replaces else self.told.get(persons[record], [])
             self.told[persons[record]] = list(dict.fromkeys([*own, members]))
-        self.last |= dict(now)
+        texts = canonical_text(frame[self.schema.sensitive[0]]).to_list()
+        self.last |= dict(zip(persons, texts, strict=True))
         self.present = set(persons)
         self.release += 1
+
+    def publish(self, frame: pl.DataFrame, rng) -> Prepared:
+        snapshot = Snapshot(frame, self.schema, "the frame", "polars")
+        prepared = made(self.guarantee, snapshot, rng, memory=self.memory(frame))
+        remembered = prepared.draft.remembered
+        self.remember(frame, remembered.told, replaces=remembered.replaces)
+        return prepared
+
+
+class PlainColumns:
+    """The same for several sensitive columns, each of which is remembered by itself."""
+
+    def __init__(self, guarantee, schema):
+        self.guarantee, self.schema = guarantee, schema
+        joint = joint_schema(schema, guarantee.together or ())
+        self.columns = {
+            name: PlainMemory(
+                guarantee.of_column(name),
+                joint.with_columns(own for own in joint.columns if own.name == name or own.name not in joint.sensitive),
+            )
+            for name in joint.sensitive
+        }
+
+    def publish(self, frame: pl.DataFrame, rng) -> Prepared:
+        snapshot = Snapshot(frame, self.schema, "the frame", "polars")
+        joint = joint_snapshot(snapshot, self.guarantee.together or ()).frame
+        each = {name: own.memory(joint) for name, own in self.columns.items()}
+        memory = replace(next(iter(each.values())), columns=each)
+        prepared = made(self.guarantee, snapshot, rng, memory=memory)
+        told = prepared.draft.remembered.told
+        for name, own in self.columns.items():
+            mine = told if "column" not in told.columns else told.filter(pl.col("column") == name)
+            own.remember(joint, mine, replaces=False)
         return prepared
 
 

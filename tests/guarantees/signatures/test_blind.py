@@ -91,7 +91,15 @@ APART = np.array([[0.0], [0.3], [0.35], [1.0]])
 TIED = np.zeros((4, 1))
 
 
-@pytest.mark.parametrize(("points", "domain"), [(APART, 4), (TIED, 3)], ids=["apart", "tied"])
+@pytest.mark.parametrize(
+    ("points", "domain"),
+    [
+        (APART, 3),
+        pytest.param(TIED, 3, marks=pytest.mark.slow),
+        pytest.param(APART, 4, marks=pytest.mark.slow),
+    ],
+    ids=["apart", "tied", "four values"],
+)
 def test_one_blind_release_tells_each_value_with_one_half_at_most(points, domain):
     assert highest_posterior("blind", [0, 1, 2], {}, domain, points) <= Fraction(1, M)
 

@@ -17,6 +17,7 @@ from reveil.guarantees.worlds.matching import better, matched
 from reveil.guarantees.worlds.projection import projected
 from reveil.testing import outcomes
 from tests.guarantees.worlds.small import boxes, codes_of, only
+from tests.rarely import mostly_slow
 
 # A second attribute that does not follow the first: the releases put different persons together.
 SECOND = ["u", "w", "u", "v", "w"]
@@ -91,7 +92,7 @@ ONE, TWO = [("one",)], [("one",), ("two",)]
 
 
 @pytest.mark.parametrize(("values", "l"), TABLES)
-@pytest.mark.parametrize("releases", [ONE, TWO], ids=["one release", "two releases"])
+@pytest.mark.parametrize("releases", mostly_slow([ONE, TWO]), ids=["one release", "two releases"])
 def test_exact_posterior_of_blind_worlds(values, l, releases, monkeypatch):
     assert beliefs(values, l, releases, monkeypatch) == Fraction(1, l)
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.errors import InfeasibleError
+from reveil.core.randomness import Dice
 from reveil.guarantees.worlds.arrangement import arranged
-from reveil.guarantees.worlds.buckets import MOST, blind_buckets, blind_size, is_diverse, largest_l
+from reveil.guarantees.worlds.buckets import LARGEST, blind_buckets, blind_size, is_diverse, largest_l
 from reveil.guarantees.worlds.drawing import draw_worlds
 from reveil.guarantees.worlds.permutations import conditions_hold, drawn
 from reveil.guarantees.worlds.placing import placed_at_random
@@ -54,17 +55,17 @@ def test_consecutive_values_differ(given_):
 @given(st.integers(2, 6), st.lists(st.integers(0, 12), min_size=1, max_size=6), st.integers(0, 99), st.data())
 def test_permutations_keep_both_conditions(l, more, seed, data):
     starts = np.concatenate([[0], np.cumsum([l + extra for extra in more])])
-    found = drawn(starts, l, np.random.default_rng(seed))
+    found = drawn(starts, l, Dice.of_seed(seed))
     assert found.shape == (l, starts[-1])
     assert conditions_hold(found, starts, l)
-    others = drawn(starts, l, np.random.default_rng(seed), first=1)
+    others = drawn(starts, l, Dice.of_seed(seed), first=1)
     assert conditions_hold(np.vstack([np.arange(starts[-1])[None], others]), starts, l)
-    assert np.array_equal(found, drawn(starts, l, np.random.default_rng(seed)))
+    assert np.array_equal(found, drawn(starts, l, Dice.of_seed(seed)))
 
 
 def test_permutations_are_more_than_shifts():
     shifts = {tuple(np.roll(np.arange(12), -i).tolist()) for i in range(4)}
-    found = [drawn(np.array([0, 12]), 4, np.random.default_rng(seed)) for seed in range(10)]
+    found = [drawn(np.array([0, 12]), 4, Dice.of_seed(seed)) for seed in range(10)]
     assert any(not {tuple(row) for row in own.tolist()} <= shifts for own in found)
 
 
@@ -103,7 +104,7 @@ def test_everybody_has_different_values(given_, greedy, seed, truth):
         return
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame({"x": rng.integers(0, 9, len(values)), "value": values})
-    worlds = draw_worlds(codes_of(frame, ["x"]), values, l, rng, blind=False, greedy=greedy, truth=truth)
+    worlds = draw_worlds(codes_of(frame, ["x"]), values, l, Dice.of_seed(seed), blind=False, greedy=greedy, truth=truth)
     assert worlds.truth == (0 if greedy else truth)
     sources = worlds.sources
     assert np.array_equal(sources[worlds.truth], np.arange(len(values))), "one world is the table"
@@ -141,7 +142,7 @@ def test_buckets_of_correlated_values_have_no_neighbours():
     values = (x * 20 // n).astype(np.int32)  # neighbours have the same value
     codes = codes_of(pl.DataFrame({"x": x, "value": values}), ["x"])
     found = blind_buckets(codes, values, 4)
-    assert np.bincount(found).max() <= MOST * 4
+    assert np.bincount(found).max() <= LARGEST * 4
     assert is_diverse(found, values, 4)
 
 

@@ -16,7 +16,7 @@ from reveil.models.encoding import encode
 from reveil.releases import admitted, box_search, foreign, linking
 from reveil.releases.foreign import read_release
 from reveil.releases.linking import place
-from reveil.releases.manifest import manifest_path
+from reveil.releases.manifest_files import manifest_path
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital
 from reveil.testing.strategies import NASTY, tables

@@ -12,7 +12,7 @@ from reveil.models.encoding import encode
 from reveil.releases.admitted import admitted_codes
 from reveil.releases.files import batch_path
 from reveil.releases.foreign import read_release
-from reveil.releases.manifest import digest_of, manifest_path
+from reveil.releases.manifest_files import digest_of, manifest_path
 from reveil.tables.notation import Form
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital

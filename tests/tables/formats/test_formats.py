@@ -120,13 +120,15 @@ def test_another_package_adds_a_format(tmp_path, toy):
 
 def test_messages_name_all_formats(tmp_path, toy):
     assert in_words() == ".csv, .jsonl or .parquet"
-    with pytest.raises(FileError, match=r"neither a \.csv nor a \.jsonl nor a \.parquet file"):
+    with pytest.raises(
+        FileError, match=r"neither a \.arrow nor a \.csv nor .* nor a \.jsonl nor a \.parquet nor .* nor a \.xlsx file"
+    ):
         find_format(Path("t.xls"))
     with pytest.raises(FileError, match=r"written as \.csv, \.jsonl or \.parquet"):
         output_path(tmp_path / "t.xls")
-    with pytest.raises(FileError, match=r"Name a \.csv, \.jsonl or \.parquet file in it"):
+    with pytest.raises(FileError, match=r"Name a \.arrow, \.csv, .* \.jsonl, \.parquet, .* or \.xlsx file in it"):
         check_path(tmp_path)
-    with pytest.raises(DataError, match=r"path of a \.csv, \.jsonl or \.parquet file"):
+    with pytest.raises(DataError, match=r"path of a \.arrow, \.csv, .* \.jsonl, \.parquet, .* or \.xlsx file"):
         read_snapshot(7, SCHEMA)
 
 
@@ -183,7 +185,7 @@ def test_a_foreign_release_in_an_added_format(tmp_path, toy):
 
 def test_what_is_in_a_format_that_is_not_installed_any_more(tmp_path):
     assert format_of(Path("t.jsonl")) is None
-    with pytest.raises(FileError, match=r"neither a \.csv nor a \.parquet file"):
+    with pytest.raises(FileError, match=r"neither a \.arrow nor a \.csv nor .* nor a \.xlsx file"):
         read_snapshot(_touched(tmp_path / "t.jsonl"), SCHEMA)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from reveil.core.errors import ConfigError, DataError, FileError
+from reveil.tables.marks import SUPPRESSED_VALUE
 from reveil.tables.schema import Schema
 from reveil.tables.snapshot import read_snapshot
 
@@ -68,7 +69,7 @@ def test_columns_must_be_declared_and_there(read):
     assert "'born'" in str(refused(read, CSV, Schema(quasi=["pid", "name", "age", "zip", "disease", "ward", "born"])))
 
 
-@pytest.mark.parametrize("name", ["t.txt", "t.csv.gz", "t", "t.xlsx"])
+@pytest.mark.parametrize("name", ["t.txt", "t.csv.bz2", "t", "t.xls"])
 def test_suffix(tmp_path, name):
     (tmp_path / name).write_text(CSV)
     with pytest.raises(FileError, match="neither"):
@@ -229,6 +230,17 @@ def test_infinite_numbers(read):
     assert (error.line, error.column) == (3, "x")
     frame = pl.DataFrame({"q": [1.0, float("inf")]})
     assert "row 2" in refused(read_snapshot, frame, Schema(quasi="q")).message
+
+
+@pytest.mark.parametrize("role", ["quasi", "plain", "sensitive"])
+def test_the_mark_of_suppressed_cells_is_no_value(role):
+    frame = pl.DataFrame({"q": [1, 2, 3], "x": ["a", SUPPRESSED_VALUE, "*"]})
+    roles = {"quasi": ["q"], role: ["x"]} if role != "quasi" else {"quasi": ["q", "x"]}
+    compare = {"compare": {"x": "exact"}} if role == "sensitive" else {}
+    error = refused(read_snapshot, frame, Schema(**roles, **compare))
+    assert error.column == "x"
+    assert "row 2" in error.message
+    assert read_snapshot(frame.with_columns(x=pl.lit("*")), Schema(**roles, **compare)).frame["x"][0] == "*"
 
 
 def test_two_spellings_of_a_text_are_one_value(read):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
-from reveil.adversary.cells import pair_of, pairs_of, places_of, runs_of
+from reveil.adversary.cells import compared, pair_of, pairs_of, places_of, runs_of
 from reveil.adversary.remainders import beliefs_in_remainder
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ class Absence(Attack):
             return Findings.not_made(ONE)
         runs = runs_of(evidence)
         parts, groups = [], 0
-        for number, other in pairs_of(evidence):
+        pairs = pairs_of(evidence)
+        for number, other in pairs:
             pair = pair_of(evidence, runs, number, other)
             lost = _lost(pair, max(len(evidence.values), 1))
             groups += int(lost.sum())
             parts.append(beliefs_in_remainder(evidence, pair, lost))
-        return joined(parts, {"groups_with_an_absent_value": groups})
+        return joined(parts, {"groups_with_an_absent_value": groups, **compared(evidence, pairs)})
 
 
 def _lost(pair: Pair, domain: int) -> BoolArray:

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from reveil.adversary.evidence import Evidence
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.core.json_values import JSON
@@ -33,7 +35,8 @@ class Findings:
     be believed, ``exact`` whether that is the exact share of worlds. Bit t of ``release_mask`` is set where release t
     was needed (of more than 63 releases, the last 63 are numbered). ``lower``: a lower limit of the belief that holds
     for all findings of the attack together with 99 %; NaN where there is none. ``at`` is the release in which the
-    person has the value; None or -1: the first of those needed that has the person.
+    person has the value; None or -1: the first of those needed that has the person. ``guesses``: what an attack says
+    about every person beside that, for the owner.
     """
 
     person: CodeArray
@@ -44,6 +47,7 @@ class Findings:
     summary: dict[str, Any] = field(default_factory=dict)
     lower: FloatArray | None = None
     at: CodeArray | None = None
+    guesses: pl.DataFrame | None = None
 
     @classmethod
     def nothing(cls, summary: dict[str, JSON] | None = None) -> Findings:
@@ -58,9 +62,10 @@ class Findings:
 
     def without(self, values: CodeArray) -> Findings:
         """Return the findings that are not about some values."""
-        if not len(values):
-            return self
-        kept = ~np.isin(self.value, values)
+        return self.keep(~np.isin(self.value, values)) if len(values) else self
+
+    def keep(self, kept: BoolArray) -> Findings:
+        """Return some of the findings."""
         return Findings(
             self.person[kept],
             self.belief[kept],
@@ -70,6 +75,7 @@ class Findings:
             self.summary,
             None if self.lower is None else self.lower[kept],
             None if self.at is None else self.at[kept],
+            self.guesses,
         )
 
     @property
@@ -84,11 +90,18 @@ class Attack(ABC):
     """One way to read more out of releases than they should tell.
 
     ``about`` says what is believed: a person's ``value`` in a release, whether they ``ever`` had it, or that it lies
-    in a ``range`` of similar ones. The bound of a series is about the first, unless its guarantee says otherwise.
+    in a ``range`` of similar ones; or it is a ``guess`` by what people like them have; or their value ``given``
+    something that no promise takes an adversary to know. The bound of a series is about the first, unless its guarantee
+    says otherwise. ``knows``: what the adversary knows beside what the audit was told.
     """
 
     name: ClassVar[str]
-    about: ClassVar[Literal["value", "ever", "range"]] = "value"
+    about: ClassVar[Literal["value", "ever", "range", "guess", "given"]] = "value"
+    knows: ClassVar[str] = ""
+
+    def about_in(self, evidence: Evidence) -> str:
+        """Return what is believed, given what the releases promise."""
+        return self.about
 
     @abstractmethod
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
@@ -121,3 +134,14 @@ def joined(parts: list[Findings], summary: dict[str, Any] | None = None) -> Find
         lower,
         at,
     )
+
+
+def strongest_of(found: Findings) -> Findings:
+    """Keep of each person and release what is proven most, and what is believed most."""
+    at = np.full(len(found.person), -1, np.int32) if found.at is None else found.at
+    kept = np.zeros(len(found.person), np.bool_)
+    for first, then in ((found.proven, found.belief), (found.belief, found.proven)):
+        order = np.lexsort((-then, -first, at, found.person))
+        new = (np.diff(found.person[order], prepend=-1) != 0) | (np.diff(at[order], prepend=-2) != 0)
+        kept[order[new]] = True
+    return found.keep(kept)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
-from reveil.adversary.cells import Pair, count_of, pair_of, pairs_of, runs_of
+from reveil.adversary.cells import Pair, compared, count_of, pair_of, pairs_of, runs_of
 from reveil.adversary.remainders import beliefs_in_remainder
 
 if TYPE_CHECKING:
@@ -33,20 +33,20 @@ class Correspondence(Attack):
         runs = runs_of(evidence)
         domain = max(len(evidence.values), 1)
         parts: list[Findings] = []
-        summary: dict[str, Any] = {"forward_cracked": 0, "cross_cracked": 0, "fewest_rows_left": None}
-        for number, other in pairs_of(evidence):
+        cracked = {"forward_cracked": 0, "cross_cracked": 0}
+        fewest: int | None = None
+        pairs = pairs_of(evidence)
+        for number, other in pairs:
             pair = pair_of(evidence, runs, number, other)
             if len(pair.group):
                 left = _common(pair, domain)
                 key = "forward_cracked" if number < other else "cross_cracked"
-                summary[key] = max(summary[key], int((pair.view.sizes[pair.group] - left).max()))
-                fewest = int(left.min())
-                before = summary["fewest_rows_left"]
-                summary["fewest_rows_left"] = fewest if before is None else min(before, fewest)
+                cracked[key] = max(cracked[key], int((pair.view.sizes[pair.group] - left).max()))
+                fewest = int(left.min()) if fewest is None else min(fewest, int(left.min()))
             told = np.zeros(pair.view.n_groups, np.bool_)
             told[pair.group] = True
             parts.append(beliefs_in_remainder(evidence, pair, told & (pair.remainder > 0)))
-        return joined(parts, summary)
+        return joined(parts, {**cracked, "fewest_rows_left": fewest, **compared(evidence, pairs)})
 
 
 def _common(pair: Pair, domain: int) -> IntArray:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from reveil.adversary.attacks.base import ONE, Attack, Findings, joined
-from reveil.adversary.cells import Pair, pair_of, pairs_of, runs_of
+from reveil.adversary.attacks.base import ONE, Attack, Findings, joined, strongest_of
+from reveil.adversary.cells import Pair, compared, containing, pair_of, runs_of
 from reveil.adversary.remainders import beliefs_in_remainder
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from reveil.adversary.evidence import Evidence
     from reveil.core.arrays import BoolArray
+
+AT_ONCE = 3_000_000  # findings, beyond which only the strongest of each person and release are kept
 
 
 class Difference(Attack):
@@ -20,7 +23,8 @@ class Difference(Attack):
 
     Where the persons of whole groups of one release are all in one group of another, with the same values, their
     rows can be taken away: the others have the rest. This is integer arithmetic on known persons; nothing is estimated
-    where counterfeits or unknown members could stand for a row.
+    where counterfeits or unknown members could stand for a row. Any two releases are compared: whether a group lies in
+    another is seen at a few looks for each person, and only where one does is anything counted.
     """
 
     name: ClassVar[str] = "difference"
@@ -30,15 +34,18 @@ class Difference(Attack):
         if len(evidence.views) < 2:
             return Findings.not_made(ONE)
         runs = runs_of(evidence)
-        parts, contained = [], 0
-        for number, other in pairs_of(evidence):
-            pair = pair_of(evidence, runs, number, other)
-            inside = _contained(pair)
-            contained += int(inside.sum())
-            taken = np.zeros(pair.view.n_groups, np.bool_)
-            taken[pair.group[inside]] = True
-            parts.append(beliefs_in_remainder(evidence, pair, taken))
-        return joined(parts, {"contained_groups": contained})
+        found, contained = Findings.nothing(), 0
+        pairs = list(permutations(range(len(evidence.views)), 2))
+        for number, other in pairs:
+            around = containing(evidence, runs, number, other)
+            if not around.any():
+                continue
+            pair = pair_of(evidence, runs, number, other, around)
+            contained += int(_contained(pair).sum())
+            found = joined([found, beliefs_in_remainder(evidence, pair, around)])
+            if len(found.person) > AT_ONCE:
+                found = strongest_of(found)
+        return joined([found], {"contained_groups": contained, **compared(evidence, pairs)})
 
 
 def _contained(pair: Pair) -> BoolArray:

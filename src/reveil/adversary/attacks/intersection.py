@@ -13,7 +13,8 @@ from reveil.adversary.records import followed, record_cells
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.view import View
     from reveil.core.arrays import IntArray
     from reveil.core.json_values import JSON
 

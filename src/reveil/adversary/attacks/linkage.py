@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Linkage(Attack):
 
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return risks in the summary only."""
-        releases: list[dict[str, Any]] = []
+        releases: list[dict[str, float | None]] = []
         for view in evidence.views:
             filled = view.candidates.lengths > 0
             rows = view.candidates.reduce(np.add, view.sizes[view.candidates.items])
@@ -40,5 +40,5 @@ class Linkage(Attack):
                     "nowhere": int((~filled & ~view.crowded).sum()),
                 }
             )
-        worst = {key: max(own[key] for own in releases) for key in ("prosecutor", "journalist", "marketer")}
+        worst = {key: max(own[key] or 0.0 for own in releases) for key in ("prosecutor", "journalist", "marketer")}
         return Findings.nothing({**worst, "per_release": releases})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class Minimality(Attack):
         )
 
 
-def seen(*releases: Release) -> tuple[frozenset[tuple[Any, ...]], ...]:
+def seen(*releases: Release) -> tuple[frozenset[tuple[object, ...]], ...]:
     """Return what releases say, whatever the order of the rows and the numbers of the groups.
 
     For each release the groups that there are, with how often: the cells of their rows and their values, both in
@@ -101,7 +101,7 @@ def seen(*releases: Release) -> tuple[frozenset[tuple[Any, ...]], ...]:
     return tuple(_seen(release) for release in releases)
 
 
-def _seen(release: Release) -> frozenset[tuple[Any, ...]]:
+def _seen(release: Release) -> frozenset[tuple[object, ...]]:
     groups = groups_of(release)
     cells: dict[int, list[tuple[str, ...]]] = {}
     nested = () if release.levels is None else (LEVEL,)
@@ -114,7 +114,7 @@ def _seen(release: Release) -> frozenset[tuple[Any, ...]]:
     told: dict[int, list[tuple[str, ...]]] = {}
     for group, row in zip(at.tolist(), values.rows(), strict=True):
         told.setdefault(group, []).append(tuple(map(repr, row)))
-    counts: dict[tuple[Any, ...], int] = {}
+    counts: dict[tuple[object, ...], int] = {}
     for group, fakes in enumerate(groups.fakes.tolist()):
         key = (tuple(sorted(cells.get(group, []))), tuple(sorted(told.get(group, []))), fakes)
         counts[key] = counts.get(key, 0) + 1

@@ -12,7 +12,8 @@ from reveil.releases.release import classes_of
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.view import View
     from reveil.core.arrays import CodeArray
 
 AT_ONCE = 20_000  # persons

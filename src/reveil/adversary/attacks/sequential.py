@@ -46,7 +46,7 @@ class Sequential(Attack):
             return Findings.not_made("who is in the table is not known")
         appearances = appearances_of(evidence, one_table=True)
         possible = narrowed(appearances, np.ones(len(appearances.candidates.items), np.bool_))
-        found = believed(appearances, possible, rng, once=True)
+        found = believed(appearances, possible, rng, once=True, asked=evidence.sample)
         told = (found.how > 0) & ~found.impossible
         # Where worlds were drawn, what their share is at least.
         shares = np.where(found.exact, found.belief, np.nan_to_num(found.lower))

@@ -14,7 +14,8 @@ from reveil.models.encoding import is_ordered
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.evidence import Evidence
+    from reveil.adversary.view import View
 
 WIDTH = 0.1  # of the range of a number: closer values are taken as similar
 

@@ -54,7 +54,7 @@ class Tau(Attack):
                 appearances, rule = replace(appearances, rule="none"), "broken"
                 alive = np.ones(len(appearances.candidates.items), np.bool_)
         possible = narrowed(appearances, alive)
-        found = believed(appearances, possible, rng)
+        found = believed(appearances, possible, rng, asked=evidence.sample, states=evidence.states)
         return findings(evidence, appearances, possible, found, {"rule": rule})
 
 

@@ -15,8 +15,9 @@ from reveil.core.arrays import BoolArray, CodeArray, Ragged
 from reveil.releases.release import classes_of
 
 if TYPE_CHECKING:
-    from reveil.adversary.evidence import Evidence, View
+    from reveil.adversary.evidence import Evidence
     from reveil.adversary.known_values import Beside
+    from reveil.adversary.view import View
 
 
 class Values(Attack):

@@ -13,15 +13,20 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject, Workload
-from reveil.analysis.workload import SELECTIVITY
+from reveil.analysis.measures.privacy_loss import PrivacyLoss
+from reveil.analysis.measures.query_error_sensitive import SensitiveQueryError
+from reveil.analysis.workload import SELECTIVITY, written_queries
 from reveil.core import registry
 from reveil.core.errors import ConfigError
-from reveil.core.json_values import JSON
-from reveil.releases.release import Release
+from reveil.core.json_values import JSON, object_in
+from reveil.releases.column_views import column_views
+from reveil.releases.domains import with_told_edges
+from reveil.releases.foreign import read_release, translated
 from reveil.releases.respelling import respelled
 from reveil.tables.snapshot import read_snapshot
 
 if TYPE_CHECKING:
+    from reveil.releases.release import Release
     from reveil.tables.schema import Schema
 
 __all__ = ["FORMAT", "Meaning", "Measure", "Measures", "Subject", "meanings", "measure"]
@@ -68,7 +73,7 @@ def measure(
     frame: object,
     release: Release | str | os.PathLike[str],
     schema: Schema,
-    queries: int = 0,
+    queries: int | str | os.PathLike[str] = 0,
     seed: int = 0,
     *,
     dimensionality: int | None = None,
@@ -76,15 +81,21 @@ def measure(
 ) -> Measures:
     """Measure what ``release`` leaves of the raw table ``frame`` it was made from.
 
-    ``frame`` is a frame or the path of a file, ``release`` a release or its path. With ``queries`` above 0 the answers
-    to as many random COUNT windows are compared; ``dimensionality`` attributes in each (None: any number) and about
-    ``selectivity`` of the records. The result is for the owner's eyes: it is computed from the raw table.
+    ``frame`` is a frame or the path of a file, ``release`` a release or its path, of any tool. With ``queries`` above
+    0 the answers to as many random COUNT windows are compared, and to as many that ask for sensitive values, too;
+    ``dimensionality`` attributes in each (None: any number) and about ``selectivity`` of the records. ``queries`` may
+    be the path of a workload instead: one expression a line. The result is for the owner's eyes: it is computed from
+    the raw table.
     """
-    published = release if isinstance(release, Release) else Release.read(os.fspath(release))
+    published = read_release(release, schema)
     # Where the manifest promises a bound for a sample, the types of its columns must not depend on the table.
+    schema = with_told_edges(schema, published.manifest)
     snapshot = read_snapshot(frame, schema.steadied() if "beta" in published.manifest.promise.settings else schema)
-    published = respelled(published, snapshot)
-    subject = Subject(snapshot, published, Workload(queries, seed, dimensionality, selectivity))
+    published = respelled(translated(published, snapshot), snapshot)
+    written = written_queries(queries) if isinstance(queries, str | os.PathLike) else ()
+    number = 0 if isinstance(queries, str | os.PathLike) else queries
+    workload = Workload(number, seed, dimensionality, selectivity, written)
+    subject = Subject(snapshot, published, workload)
     found: dict[str, JSON] = {}
     for each in _measures():
         for key, value in each.of(subject).items():
@@ -93,7 +104,24 @@ def measure(
                     f"two measures are called {key!r}", hint="Uninstall one of the packages that add them."
                 )
             found[key] = value
+    if published.seconds:
+        views = [Subject(snapshot, view, workload) for view in column_views(published, joint=False)]
+        found |= _by_column(views, published)
     return Measures(found, records=subject.records, rows=subject.rows)
+
+
+def _by_column(views: list[Subject], whole: Release) -> dict[str, JSON]:
+    """Return what is measured of the values, where each sensitive column has groups of its own."""
+    errors: dict[str, Any] = {}
+    loss: dict[str, JSON] = {}
+    for view, second in zip(views, whole.seconds, strict=True):
+        loss |= object_in(PrivacyLoss().of(view)["privacy_loss"])
+        errors[second.name] = SensitiveQueryError().of(view)["query_error_sensitive"]
+    asked = {name: own for name, own in errors.items() if own is not None}
+    worst = max(asked, key=lambda name: asked[name]["mean"] or 0.0, default=None)
+    error = None if worst is None else {**asked[worst], "columns": asked}
+    counterfeits = whole.manifest.counterfeits.total
+    return {"privacy_loss": loss, "query_error_sensitive": error, "counterfeits": counterfeits}
 
 
 def meanings() -> dict[str, Meaning]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reveil.analysis.measures.base import Subject
-from reveil.analysis.measures.columns import MeasuredColumn
+from reveil.analysis.measures.columns import MeasuredColumn, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,8 @@ def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] 
     """Measure what needs no query: records, group sizes, and the mean width of a cell, over all and by column.
 
     ``quasi`` are the codes of the snapshot, where the caller has them already. ``gcp`` is as in
-    :class:`~reveil.analysis.measures.certainty.Certainty`, and the mean of the columns' own. None where the release
-    generalises no column.
+    :class:`~reveil.analysis.measures.certainty.Certainty`, and the weighted mean of the columns' own. None where the
+    release generalises no column.
     """
     subject = Subject(snapshot, release)
     columns = subject.columns
@@ -40,9 +40,10 @@ def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] 
         column.attribute.name: (float(column.per_cell(real) @ column.widths) + subject.left_out) / subject.accounted
         for column in columns
     }
+    weights = weights_of(columns) if columns else []
     return {
         "records": subject.records,
         "group_sizes": {"size": sizes.tolist(), "groups": groups.tolist()},
-        "gcp": sum(widths.values()) / len(widths) if widths else None,
+        "gcp": sum(w * own for w, own in zip(weights, widths.values(), strict=True)) / len(widths) if widths else None,
         "columns": widths,
     }

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from reveil.core.json_values import JSON
-
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.core.json_values import JSON, objects_in
 
 
 class AverageClass(Measure):
@@ -32,10 +28,10 @@ class AverageClass(Measure):
         return {"c_avg": None if least is None or not groups else subject.rows / least / groups}
 
 
-def smallest_size(guarantee: Mapping[str, Any]) -> float | None:
+def smallest_size(guarantee: Mapping[str, JSON]) -> float | None:
     """Return k, else m, else l of a guarantee; the largest where it is given for each attribute."""
     for name in ("k", "m", "l"):
-        given = [part.get(name) for part in (guarantee, *guarantee.get("all", []))]
+        given = [part.get(name) for part in (guarantee, *objects_in(guarantee.get("all")))]
         numbers = [n for each in given for n in (each.values() if isinstance(each, Mapping) else [each])]
         sizes = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool) and n > 0]
         if sizes:

@@ -30,6 +30,7 @@ import numpy as np
 from reveil.analysis.measures.columns import MeasuredColumn
 from reveil.core.errors import DataError, shown
 from reveil.models.encoding import FloatArray, encode_quasi
+from reveil.releases.column_views import first_table
 from reveil.releases.groups import ReleaseGroups, groups_of
 from reveil.releases.nesting import Nesting, nesting_of
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from reveil.analysis.workload import WrittenQuery
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.json_values import JSON
     from reveil.releases.release import Release
@@ -68,23 +70,25 @@ class Measure(ABC):
 
 @dataclass(frozen=True)
 class Workload:
-    """How many random COUNT queries to ask, and which."""
+    """How many random COUNT queries to ask, and which; or those that the caller has ``written``."""
 
     queries: int = 0
     seed: int = 0
     dimensionality: int | None = None
     selectivity: float = 0.05
+    written: tuple[WrittenQuery, ...] = ()
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A raw snapshot and one release of it."""
+    """A raw snapshot and one release of it; where sensitive columns have tables of their own, its first table."""
 
     snapshot: Snapshot = field(repr=False)
     release: Release
     workload: Workload = Workload()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "release", first_table(self.release))
         strangers = [name for name in self.release.cells if name not in self.schema.quasi]
         if strangers:
             raise DataError(

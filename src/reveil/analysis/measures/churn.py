@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,7 +17,9 @@ PERSON, ROW = "\0person", "\0row"
 
 
 def churn(
-    snapshots: tuple[Snapshot, Snapshot], releases: tuple[Release, Release], placements: tuple[Any, Any]
+    snapshots: tuple[Snapshot, Snapshot],
+    releases: tuple[Release, Release],
+    placements: tuple[pl.DataFrame | None, pl.DataFrame | None],
 ) -> dict[str, JSON] | None:
     """Compare the boxes that people have in two releases, one after the other.
 
@@ -46,7 +48,7 @@ def churn(
     return {"persons": stayed.height, "share": float(stayed.select(pl.any_horizontal(moved).mean()).item())}
 
 
-def _seen(snapshot: Snapshot, release: Release, placement: Any) -> pl.DataFrame | None:
+def _seen(snapshot: Snapshot, release: Release, placement: pl.DataFrame | None) -> pl.DataFrame | None:
     """Return the published persons with their values, which are texts here, and the cells of their rows."""
     person = snapshot.schema.person
     if person is None or placement is None:

@@ -19,10 +19,18 @@ from reveil.releases.admitted import Admitted, admitted_codes
 from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.releases.table import Cells
 
 FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.TAXONOMY: Form.LABEL}  # the others are sets
+
+
+def weights_of(columns: Sequence[MeasuredColumn]) -> list[float]:
+    """Return how much the width of each column counts, scaled to a mean of 1."""
+    given = [column.attribute.weight for column in columns]
+    return [weight * len(given) / sum(given) for weight in given]
 
 
 @dataclass(frozen=True)
@@ -133,9 +141,15 @@ class MeasuredColumn:
 
     @cached_property
     def spanned(self) -> int:
-        """How many codes the box of the whole snapshot admits: the closure of what occurs."""
+        """How many codes the box of the whole snapshot admits: the closure of what occurs.
+
+        Where cells over a hierarchy hold nothing but values that occur, it is these; nested boxes also hold others.
+        """
         occurring = np.flatnonzero(self.counts[:-1])
         missing = int(self.counts[-1] > 0)
+        listed = self.attribute.kind is Kind.TAXONOMY and self.cells.form is Form.SET
+        if listed and np.array_equal(self._inside((self.counts > 0).astype(np.float64)), self.admits):
+            return len(occurring) + missing
         if not len(occurring):
             return missing
         lo, hi = occurring[:1].astype(np.int32), occurring[-1:].astype(np.int32)

@@ -11,7 +11,8 @@ import polars as pl
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
 from reveil.core.errors import VerificationError
-from reveil.models.encoding import Attribute, Kind
+from reveil.models.domains import Domain, Kind
+from reveil.models.encoding import Attribute
 from reveil.releases.admitted import Admitted, admitted_codes
 from reveil.releases.release import classes_of
 from reveil.releases.table import Cells
@@ -149,14 +150,14 @@ def _attribute(column: Column, form: Form, cells: pl.Series) -> Attribute | None
     none: CodeArray = np.zeros(0, np.int32)
     if form is Form.LABEL and column.taxonomy is not None:
         leaves = pl.Series(column.name, column.taxonomy.leaves, dtype=pl.String)
-        return Attribute(column.name, Kind.TAXONOMY, none, leaves, column.taxonomy)
+        return Attribute(Domain(column.name, Kind.TAXONOMY, leaves, column.taxonomy), none)
     if form is Form.INTERVAL:
         ends = pl.concat([cells.struct.field("lo").rename("end"), cells.struct.field("hi").rename("end")])
-        return Attribute(column.name, Kind.INTERVAL, none, ends.drop_nulls().unique().sort())
+        return Attribute(Domain(column.name, Kind.INTERVAL, ends.drop_nulls().unique().sort()), none)
     if form is Form.SET:
         kind = Kind.SET if column.order is None else Kind.ORDERED
         members = cells.explode(empty_as_null=True).drop_nulls().unique().sort()
-        return Attribute(column.name, kind, none, members)
+        return Attribute(Domain(column.name, kind, members), none)
     return None
 
 

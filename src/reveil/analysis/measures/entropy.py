@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
 
 
 class Entropy(Measure):
@@ -27,7 +29,7 @@ class Entropy(Measure):
     }
     place: ClassVar = 30
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Add up entropies, each as often as its cell is published for a record."""
         columns = subject.columns
         real, out = subject.class_real, subject.left_out

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 from reveil.core.errors import DataError
+from reveil.core.json_values import objects_in
+from reveil.models.domains import SensitiveDomain
 from reveil.models.encoding import SensitiveAttribute, encode_sensitive
 from reveil.models.statistics import Histogram, Reference
 from reveil.models.t_closeness import earth_movers_distance
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from reveil.core.json_values import JSON
 
 
 class PrivacyLoss(Measure):
@@ -31,7 +34,7 @@ class PrivacyLoss(Measure):
     meanings: ClassVar = {"privacy_loss": Meaning("largest distance of a group to the table", "smaller")}
     place: ClassVar = 90
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Measure every sensitive attribute that is published."""
         published = [name for name in subject.schema.sensitive if name in subject.published_values[1].columns]
         return {"privacy_loss": {name: _largest(subject, name) for name in published}}
@@ -50,11 +53,11 @@ def _largest(subject: Subject, name: str) -> float:
 
 def _distance(subject: Subject, name: str, reference: Reference) -> str | None:
     """Return the distance that the guarantee names for an attribute, where the attribute has it."""
-    guarantee: dict[str, Any] = dict(subject.release.manifest.promise.guarantee())
+    guarantee: dict[str, JSON] = dict(subject.release.manifest.promise.guarantee())
     possible = {"equal": True, "ordered": reference.ordered, "taxonomy": reference.levels is not None}
-    for part in (guarantee, *guarantee.get("all", [])):
+    for part in (guarantee, *objects_in(guarantee.get("all"))):
         t = part.get("t")
-        concerns = name in t if isinstance(t, dict) else t is not None
+        concerns = name in t if isinstance(t, Mapping) else t is not None
         if concerns and possible.get(str(part.get("distance")), False):
             return str(part["distance"])
     return None
@@ -82,4 +85,4 @@ def _encoded(subject: Subject, name: str) -> SensitiveAttribute:
     place = known["value"].search_sorted(values.fill_null(known["value"][0])).to_numpy()
     bins = known["code"].to_numpy()
     codes = np.where(values.is_null().to_numpy(), bins[-1] + 1, bins[np.minimum(place, len(bins) - 1)])
-    return SensitiveAttribute(name, codes.astype(np.int32), int(bins[-1]) + 2, ordered=True)
+    return SensitiveAttribute(SensitiveDomain(name, int(bins[-1]) + 2, ordered=True), codes.astype(np.int32))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,12 +12,15 @@ from scipy.sparse import csr_array
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 from reveil.analysis.workload import Windows, true_counts, windows
 from reveil.models.encoding import FloatArray, Kind
+from reveil.tables.expressions import matches
 from reveil.tables.expressions.blocks import THIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.analysis.measures.columns import MeasuredColumn
+    from reveil.core.arrays import IntArray
+    from reveil.core.json_values import JSON
     from reveil.releases.nesting import Nesting
 
 EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # of the histogram, the last interval being open
@@ -35,15 +38,18 @@ class QueryError(Measure):
     box further inside holds. ``mean``, ``median`` and a ``histogram`` over the windows; windows in which
     no raw record lies are ``skipped`` and counted. *Range*: from 0 up; smaller is better. *Suppressed and withheld
     records* are in the truth only. *Counterfeits* are taken out of the estimate, group by group, because the manifest
-    tells how many there are. *Source*: 000, 2.5.2; 004 (Xiao, Tao 2006).
+    tells how many there are. A workload of the caller's is asked as it is written; what names a sensitive column is
+    ``query_error_sensitive``. *Source*: 000, 2.5.2; 004 (Xiao, Tao 2006).
     """
 
     meanings: ClassVar = {"query_error": Meaning("relative error of random COUNT queries", "smaller")}
     place: ClassVar = 100
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Ask raw and published data the same queries."""
         workload, columns = subject.workload, subject.columns
+        if workload.written:
+            return {"query_error": written_errors(subject, sensitive=False)}
         if not workload.queries:
             return {"query_error": None}
         attributes = [column.attribute for column in columns]
@@ -55,31 +61,52 @@ class QueryError(Measure):
             seed=workload.seed,
         )
         truth = true_counts(attributes, asked)
-        filled = truth > 0
         records = subject.class_real
         if subject.nesting is not None:
             records = in_blocks(subject.nesting, columns, records)
         guess = np.maximum(estimates(columns, records, asked), 0.0)
-        errors = np.abs(guess[filled] - truth[filled]) / truth[filled]
-        counts = np.bincount(np.searchsorted(EDGES, errors, "right") - 1, minlength=len(EDGES))
-        return {
-            "query_error": {
-                "mean": float(errors.mean()) if len(errors) else None,
-                "median": float(np.median(errors)) if len(errors) else None,
-                "skipped": int((~filled).sum()),
-                "histogram": {"from": list(EDGES), "queries": counts.tolist()},
-            }
-        }
+        return {"query_error": summary(guess, truth)}
+
+
+def summary(guess: FloatArray, truth: IntArray) -> dict[str, JSON]:
+    """Return mean, median and histogram of relative errors; questions that no raw record satisfies are skipped."""
+    filled = truth > 0
+    errors = np.abs(guess[filled] - truth[filled]) / truth[filled]
+    counts = np.bincount(np.searchsorted(EDGES, errors, "right") - 1, minlength=len(EDGES))
+    return {
+        "mean": float(errors.mean()) if len(errors) else None,
+        "median": float(np.median(errors)) if len(errors) else None,
+        "skipped": int((~filled).sum()),
+        "histogram": {"from": list(EDGES), "queries": counts.tolist()},
+    }
+
+
+def written_errors(subject: Subject, *, sensitive: bool) -> dict[str, JSON] | None:
+    """Ask the caller's own questions: those that name a sensitive column, or those that do not."""
+    frame, schema = subject.snapshot.frame, subject.schema
+    kinds = [bool(own.expression.columns() & {*schema.sensitive}) for own in subject.workload.written]
+    chosen = [own for own, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
+    if not chosen:
+        return None
+    truth, guess = [], []
+    for own in chosen:
+        with own.named():
+            truth.append(int(matches(own.expression, frame, schema).sum()))
+            guess.append(subject.release.count(own.expression, schema).estimate)
+    return summary(np.array(guess, np.float64), np.array(truth, np.int64))
 
 
 def estimates(columns: Sequence[MeasuredColumn], records: FloatArray, asked: Windows) -> FloatArray:
-    """Return what a reader would answer: per class the records times the share of the box inside the window."""
+    """Return what a reader would answer: per class the records times the share of the box inside the window.
+
+    ``records`` are those of each class, or for each query (rows) those of each class.
+    """
     index = [column.index.astype(np.intp) for column in columns]
 
     def run(first: int) -> list[float]:
         part = slice(first, first + AT_ONCE)
         lo, hi, used = asked.lo[part].astype(np.intp), asked.hi[part].astype(np.intp), asked.used[part]
-        inside = np.repeat(records[None, :], len(lo), axis=0)
+        inside = np.repeat(records[None, :], len(lo), axis=0) if records.ndim == 1 else records[part].copy()
         for a, column in enumerate(columns):
             rows = np.flatnonzero(used[:, a])
             if len(rows):
@@ -121,7 +148,7 @@ def in_blocks(nesting: Nesting, columns: Sequence[MeasuredColumn], records: Floa
     return np.asarray(found, np.float64)
 
 
-def cell_shares(column: MeasuredColumn, first: Any, last: Any) -> FloatArray:
+def cell_shares(column: MeasuredColumn, first: IntArray, last: IntArray) -> FloatArray:
     """Return for each run of codes (rows) and distinct cell (columns) the share of the cell inside the run."""
     null = column.admitted.null
     if column.attribute.kind is Kind.INTERVAL:

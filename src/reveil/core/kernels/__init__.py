@@ -7,6 +7,7 @@ used, because it can neither be entered from two threads nor survive a fork) and
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -14,7 +15,7 @@ import numba
 from reveil.core.kernels import _cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,9 +27,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+def are_kept() -> bool:
+    """Return whether compiled kernels are there for the next run."""
+    return _cache.folder() is not None
+
+
 def kept() -> str:
     """Return in words whether compiled kernels are there for the next run, and what to do if not."""
-    if _cache.folder() is not None:
+    if are_kept():
         return "once on this machine"
     wanted = _cache.wanted_folder()
     if wanted is None:
@@ -36,19 +42,21 @@ def kept() -> str:
     return f"they are not kept: {wanted} must be yours alone, and so must be what it is in"
 
 
-def on_compile(announce: Callable[[], None]) -> None:
-    """Call ``announce`` once, before the first kernel that is not in the cache is compiled."""
+@contextmanager
+def announced(announce: Callable[[], None]) -> Iterator[None]:
+    """Call ``announce`` at most once in the block, before the first kernel that is not in the cache is compiled."""
     from numba.core import event
 
     class Once(event.Listener):
         told = False
 
-        def on_start(self, event: Any) -> None:  # noqa: ARG002
+        def on_start(self, event: object) -> None:  # noqa: ARG002
             if not self.told:
-                Once.told = True
+                self.told = True
                 announce()
 
-        def on_end(self, event: Any) -> None:
+        def on_end(self, event: object) -> None:
             pass
 
-    event.register("numba:compile", Once())
+    with event.install_listener("numba:compile", Once()):
+        yield

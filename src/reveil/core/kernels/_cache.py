@@ -89,7 +89,7 @@ def _stays(parent: Path) -> bool:
 
 
 @cache
-def _stamp() -> bytes:
+def stamp() -> bytes:
     """Return a digest of all that a compiled kernel depends on."""
     total = hashlib.sha256("\0".join([platform.python_version(), numba.__version__, llvmlite.__version__]).encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
@@ -142,13 +142,12 @@ class KernelCache(CacheProtocol):
                 draft.unlink(missing_ok=True)
 
     def _path(self, sig: Any, codegen: Any) -> Path | None:
-        """Return the file of the kernel for these types, on this processor, in this installation."""
+        """Return the file of the kernel for these types on this processor, whichever installation has these sources."""
         trusted = folder()
         if trusted is None or not self._enabled:
             return None
-        code = self._function.__code__
-        place = (code.co_filename, self._function.__qualname__, code.co_firstlineno)
-        key = repr((place, platform.python_version_tuple()[:2], str(sig), codegen.magic_tuple()))
+        place = (self._function.__module__, self._function.__qualname__, self._function.__code__.co_firstlineno)
+        key = repr((place, stamp(), str(sig), codegen.magic_tuple()))
         name = f"{self._function.__module__.rpartition('.')[2]}.{self._function.__name__}"
         return trusted / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.kernel"
 
@@ -165,4 +164,4 @@ class KernelCache(CacheProtocol):
 
 
 def _digest(payload: bytes) -> bytes:
-    return hashlib.sha256(_stamp() + payload).digest()
+    return hashlib.sha256(stamp() + payload).digest()

@@ -15,18 +15,22 @@ blocks must be judged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reveil.core.arrays import CodeArray, IntArray, offsets_of
+from reveil.core.json_values import list_in, text_in, whole_in
 from reveil.core.kernels import bang, bang_file
 from reveil.grouping.bang.building import build, divide
 from reveil.grouping.bang.keys import KeyArray, sort_keys
 from reveil.grouping.bang.regions import Regions
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Item = TypeVar("Item", bound=np.generic)
     from collections.abc import Mapping
 
     from reveil.core.json_values import JSON
@@ -155,7 +159,7 @@ class BangFile:
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any], keys: KeyArray, ids: IntArray | None = None) -> BangFile:
+    def from_state(cls, state: Mapping[str, JSON], keys: KeyArray, ids: IntArray | None = None) -> BangFile:
         """Put records into the regions of a stored directory.
 
         Blocks have the numbers of the regions in their order. Regions that hold too few of these records are dissolved,
@@ -163,7 +167,7 @@ class BangFile:
         file is as it was, but for the numbers of its blocks.
         """
         regions, _ = stored_directory(state)
-        file = cls(regions.bits, int(state["capacity"]), regions)
+        file = cls(regions.bits, whole_in(state["capacity"]), regions)
         file.insert(keys, np.arange(len(keys)) if ids is None else ids)
         file._dissolve()
         return file
@@ -284,10 +288,12 @@ class BangFile:
         self._split(np.unique(taking))
 
 
-def stored_directory(state: Mapping[str, Any]) -> tuple[Regions, IntArray]:
+def stored_directory(state: Mapping[str, JSON]) -> tuple[Regions, IntArray]:
     """Return the regions of a stored directory, and how many records each block had."""
-    names = [(int(number, 16), int(level)) for number, level in state["regions"]]
-    return Regions.named(names, tuple(state["bits"])), np.array(state["counts"], np.int64)
+    pairs = map(list_in, list_in(state["regions"]))
+    names = [(int(text_in(number), 16), whole_in(level)) for number, level in pairs]
+    bits = tuple(map(whole_in, list_in(state["bits"])))
+    return Regions.named(names, bits), np.array(list_in(state["counts"]), np.int64)
 
 
 def _more(size: int) -> int:
@@ -295,7 +301,7 @@ def _more(size: int) -> int:
     return size + size // 4 + 16
 
 
-def _longer(array: npt.NDArray[Any], size: int, fill: int = 0) -> npt.NDArray[Any]:
+def _longer(array: npt.NDArray[Item], size: int, fill: int = 0) -> npt.NDArray[Item]:
     """Return an array with more rows."""
     out = np.full((size, *array.shape[1:]), fill, array.dtype)
     out[: len(array)] = array

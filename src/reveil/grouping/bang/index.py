@@ -122,5 +122,6 @@ def in_cell_order(codes: Codes, scales: Scales) -> Codes:
             ranks = np.empty(len(order) + 1, np.int32)
             ranks[order] = np.arange(len(order), dtype=np.int32)
             ranks[-1] = attribute.null_code
-            quasi[i] = replace(attribute, codes=ranks[attribute.codes], domain=attribute.domain.gather(order))
+            meaning = replace(attribute.meaning, values=attribute.domain.gather(order))
+            quasi[i] = replace(attribute, meaning=meaning, codes=ranks[attribute.codes])
     return replace(codes, quasi=tuple(quasi))

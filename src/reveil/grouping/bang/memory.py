@@ -7,12 +7,12 @@ so are the boxes that are published.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from reveil.core.json_values import JSON
+from reveil.core.json_values import JSON, list_in, object_in, whole_in
 from reveil.grouping.bang.dendrogram import Dendrogram
 from reveil.grouping.bang.file import BangFile
 from reveil.grouping.bang.index import Filed, in_cell_order
@@ -31,10 +31,10 @@ WORN = 4  # times as many records in the fullest cell as in that of a scale made
 
 
 def lasting_scales(
-    method: Mapping[str, Any],
+    method: Mapping[str, JSON],
     codes: Codes,
     given: Mapping[str, Sequence[object]] | None,
-    layout: Mapping[str, Any] | None,
+    layout: Mapping[str, JSON] | None,
     *,
     part: bool = False,
 ) -> tuple[Scales, Layout]:
@@ -44,45 +44,45 @@ def lasting_scales(
     gave is made anew where values have moved on (dates of later years all fall into the last cell); that looks at quasi
     values alone. It is not for ``part`` of a table, which need not look like the whole.
     """
-    known = dict(layout["scales"]) if layout is not None and layout.get("method") == method else {}
+    known = dict(object_in(layout["scales"])) if layout is not None and layout.get("method") == method else {}
     scales = {own.name: own for own in Scales.from_state(known).scales}
     if not part:
         mine = [attribute for attribute in codes.quasi if attribute.name not in (given or {})]
         scales = {name: own for name, own in scales.items() if not any(_worn(own, a, method) for a in mine)}
     # Cut points of a scale that is there are not read again: categories may be gone now, or in another order.
     fresh = replace(codes, quasi=tuple(attribute for attribute in codes.quasi if attribute.name not in scales))
-    scales |= {own.name: own for own in Scales.of(fresh, given, quantile=method["quantile"]).scales}
+    scales |= {own.name: own for own in Scales.of(fresh, given, quantile=bool(method["quantile"])).scales}
     used = Scales(tuple(scales[attribute.name] for attribute in codes.quasi))
     return used, {"method": dict(method), "scales": {**known, **used.state()}}
 
 
-def _worn(scale: Scale, attribute: Attribute, method: Mapping[str, Any]) -> bool:
+def _worn(scale: Scale, attribute: Attribute, method: Mapping[str, JSON]) -> bool:
     """Return whether a scale of this attribute crowds its records: far more of them in one cell than one made now."""
     if scale.name != attribute.name:
         return False
-    now = Scales.of(Codes((attribute,), (), len(attribute.codes)), quantile=method["quantile"]).scales[0]
+    now = Scales.of(Codes((attribute,), (), len(attribute.codes)), quantile=bool(method["quantile"])).scales[0]
     crowd, usual = (int(np.bincount(own.of_codes(attribute)[attribute.codes]).max(initial=0)) for own in (scale, now))
-    return crowd > WORN * max(usual, int(method["block"]))
+    return crowd > WORN * max(usual, whole_in(method["block"]))
 
 
-def without_values(layout: Mapping[str, Any], values: Mapping[str, pl.Series]) -> Layout:
+def without_values(layout: Mapping[str, JSON], values: Mapping[str, pl.Series]) -> Layout:
     """Return a layout without values that are not among those that somebody still has; given cut points stay.
 
     A cell then starts at the next value in it that somebody has. Nobody who is there falls into another cell: one that
     held nobody else is not started any more, and regions stay what they are.
     """
-    given = layout["method"].get("scales") or {}
+    given = object_in(object_in(layout["method"]).get("scales") or {})
     none = pl.Series([], dtype=pl.String)
     kept = {
-        name: state if name in given else _among(state, values.get(name, none))
-        for name, state in layout["scales"].items()
+        name: state if name in given else _among(object_in(state), values.get(name, none))
+        for name, state in object_in(layout["scales"]).items()
     }
     return {**layout, "scales": kept}
 
 
-def _among(state: Mapping[str, Any], left: pl.Series) -> Layout:
+def _among(state: Mapping[str, JSON], left: pl.Series) -> Layout:
     """Return the state of a scale with values that are left only."""
-    texts, cells = pl.Series(state["values"], dtype=pl.String), np.array(state["cells"], np.int64)
+    texts, cells = pl.Series(list_in(state["values"]), dtype=pl.String), np.array(list_in(state["cells"]), np.int64)
     if not state["interval"]:
         there = texts.is_in(left.implode()).to_numpy()
         return {**state, "values": texts.filter(there).to_list(), "cells": cells[there].tolist()}
@@ -99,10 +99,10 @@ def _among(state: Mapping[str, Any], left: pl.Series) -> Layout:
 
 
 def remembered_blocks(
-    method: Mapping[str, Any],
+    method: Mapping[str, JSON],
     codes: Codes,
     given: Mapping[str, Sequence[object]] | None,
-    layout: Mapping[str, Any] | None,
+    layout: Mapping[str, JSON] | None,
     *,
     part: bool = False,
 ) -> tuple[Filed, Dendrogram, Layout]:
@@ -118,15 +118,16 @@ def remembered_blocks(
     keys = interleaved(scales.cells(codes), scales.bits)
     names = [attribute.name for attribute in codes.quasi]
     blocks = layout.get("blocks") if layout is not None and layout.get("method") == method else None
-    same = layout is not None and all(layout["scales"].get(own) == state for own, state in scales.state().items())
-    if blocks is not None and blocks["columns"] == names and same:
-        file = BangFile.from_state(blocks["directory"], keys)
-        tree = _tree_of(blocks["tree"])
+    before = object_in(layout["scales"]) if layout is not None else None
+    same = before is not None and all(before.get(own) == state for own, state in scales.state().items())
+    if blocks is not None and object_in(blocks)["columns"] == names and same:
+        file = BangFile.from_state(object_in(object_in(blocks)["directory"]), keys)
+        tree = _tree_of(object_in(object_in(blocks)["tree"]))
         for change in file.take_log():
             tree = tree.split(change.a, change.b) if change.split else tree.without(change.a)
         filed = _filed(codes, scales, file)
     else:
-        file = BangFile.build(keys, scales.bits, method["block"])
+        file = BangFile.build(keys, scales.bits, whole_in(method["block"]))
         filed = _filed(codes, scales, file)
         tree = filed.dendrogram()
     # Numbers are those of the regions in their order, here and in what is kept.

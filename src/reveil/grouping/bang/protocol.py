@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ class Index(Protocol):
         """Add records."""
         ...
 
-    def delete(self, persons: Iterable[Any] | pl.Series) -> None:
+    def delete(self, persons: Iterable[object] | pl.Series) -> None:
         """Take the records of some persons out."""
         ...
 

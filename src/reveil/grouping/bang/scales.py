@@ -13,14 +13,15 @@ from __future__ import annotations
 import datetime
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from reveil.core.errors import ConfigError, shown
+from reveil.core.json_values import list_in, object_in, text_in, whole_in
 from reveil.core.threads import each
-from reveil.models.encoding import Attribute, Codes, Kind, distances
+from reveil.models.encoding import Attribute, Codes, FloatArray, Kind, distances
 from reveil.tables.hierarchy import value_text
 from reveil.tables.notation import Form, from_text
 from reveil.tables.snapshot import canonical_text
@@ -143,12 +144,18 @@ class Scales:
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Scales:
+    def from_state(cls, state: Mapping[str, JSON]) -> Scales:
         """Undo :meth:`state`."""
         return cls(
             tuple(
-                Scale(name, bool(scale["interval"]), int(scale["bits"]), tuple(scale["values"]), tuple(scale["cells"]))
-                for name, scale in state.items()
+                Scale(
+                    name,
+                    bool(scale["interval"]),
+                    whole_in(scale["bits"]),
+                    tuple(map(text_in, list_in(scale["values"]))),
+                    tuple(map(whole_in, list_in(scale["cells"]))),
+                )
+                for name, scale in zip(state, map(object_in, state.values()), strict=True)
             )
         )
 
@@ -169,7 +176,7 @@ def _spread(attribute: Attribute, *, quantile: bool) -> Scale:
     return Scale(attribute.name, interval, bits, tuple(texts), tuple(cells[starts].tolist()))
 
 
-def _along(attribute: Attribute) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _along(attribute: Attribute) -> FloatArray:
     """Return where each value lies between the first and the last, 0 to 1: by distance, by rank where there is none."""
     size = len(attribute.domain)
     if attribute.kind is Kind.INTERVAL:
@@ -179,7 +186,7 @@ def _along(attribute: Attribute) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.arange(size) / size
 
 
-def _before(attribute: Attribute) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _before(attribute: Attribute) -> FloatArray:
     """Return for each value the share of the records that have a smaller one, missing values aside."""
     size = len(attribute.domain)
     counts = np.bincount(attribute.codes, minlength=size + 1)[:size]

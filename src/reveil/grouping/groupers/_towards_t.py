@@ -23,6 +23,7 @@ from reveil.models.t_closeness import TCloseness
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers._halving import Ground
     from reveil.models.base import Model
     from reveil.models.encoding import Codes, SensitiveAttribute
@@ -256,10 +257,10 @@ class TowardsT(Grouper):
         return self.reason_against_distances(len(asked))
 
     @abstractmethod
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:
+    def propose(self, task: Task, rng: Dice) -> Partition:
         """Return groups that are all valid; everybody together is."""
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
         """Group the records."""
         return self.propose(Task(codes, model), rng)
 
@@ -267,7 +268,7 @@ class TowardsT(Grouper):
         self,
         codes: Codes,
         model: Model,
-        rng: np.random.Generator,
+        rng: Dice,
         start: Partition,
         *,
         table: Mapping[str, Reference] | None = None,
@@ -279,7 +280,10 @@ class TowardsT(Grouper):
                 f"the method {self.name!r} looks at who has which value", hint="blind = true needs 'mondrian'."
             )
         compared = {**codes.references(start.order), **(table or {})}
-        return part_by_part(start, lambda records: self.propose(Task(codes.take(records), model, compared), rng))
+        return part_by_part(
+            start,
+            lambda records, at: self.propose(Task(codes.take(records), model, compared), rng.child("part", at)),
+        )
 
 
 def most_groups(

@@ -22,6 +22,7 @@ from reveil.models.statistics import Partition
 
 if TYPE_CHECKING:
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
 
@@ -69,7 +70,7 @@ class Anatomy(Grouper):
         """Say that values decide who is grouped with whom."""
         return True
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
         """Deal the records."""
         if len(codes.sensitive) != 1:
             raise ConfigError(
@@ -79,7 +80,7 @@ class Anatomy(Grouper):
         least = _values_per_group(model)
         # Deal within cells as small as they can be dealt without a rest: there no value has more than 1/l. (Where the
         # table as a whole has too much of one, it is one cell.)
-        cells = Mondrian().group(codes, FrequencyDiversity(least), rng)
+        cells = Mondrian().group(codes, FrequencyDiversity(least), rng.child("cells"))
         place = np.empty(codes.n, np.int64)
         place[along_curve(codes)] = np.arange(codes.n)
         order = cells.order[np.lexsort((place[cells.order], cells.labels[cells.order]))]

@@ -19,6 +19,7 @@ from reveil.models.base import whole_number
 
 if TYPE_CHECKING:
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.grouping.bang.dendrogram import Dendrogram
     from reveil.grouping.bang.protocol import Index
     from reveil.models.base import Model
@@ -111,7 +112,7 @@ class BangA(Grouper):
                 hint=f"Quasi columns: {', '.join(schema.quasi)}.",
             )
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:  # noqa: ARG002
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:  # noqa: ARG002
         """File the table in blocks and cut; nothing is drawn."""
         read = [part for part in model.parts if part.tags.reads_values]
         within = reduce(lambda one, other: one & other, read) if read else None
@@ -161,7 +162,7 @@ class Cut(Grouper):
         """Return none: blocks are made of a table."""
         return ()
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:  # noqa: ARG002
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:  # noqa: ARG002
         """Cut the tree over the blocks, or the tree of nested regions."""
         if self._made_by.form == "nested":
             return self._filed.nested(model)

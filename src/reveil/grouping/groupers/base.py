@@ -7,7 +7,8 @@ To add one: a file in this folder, a line under ``[project.entry-points."reveil.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
+    from reveil.grouping.recoders.base import Recoder
     from reveil.grouping.sampling import Sampling
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
@@ -47,14 +50,14 @@ class Grouper(ABC):
         """Return the instances that the contract suite tries: one for each way of working."""
 
     @abstractmethod
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
         """Partition the records. The table as a whole satisfies the model; every group must too."""
 
     def refine(
         self,
         codes: Codes,
         model: Model,
-        rng: np.random.Generator,
+        rng: Dice,
         start: Partition,
         *,
         table: Mapping[str, Reference] | None = None,  # noqa: ARG002
@@ -69,7 +72,11 @@ class Grouper(ABC):
             raise ConfigError(
                 f"the method {self.name!r} looks at who has which value", hint="blind = true needs 'mondrian'."
             )
-        return part_by_part(start, lambda records: self.group(codes.take(records), model, rng))
+        return part_by_part(start, lambda records, at: self.group(codes.take(records), model, rng.child("part", at)))
+
+    def unsearched(self) -> Grouper | None:
+        """Return this method without its search for narrow cells, which hides who stretches a group, or None."""
+        return None
 
     def lasting(
         self,
@@ -113,9 +120,10 @@ class Grouper(ABC):
         """Return the schema with which tables are read for this grouper: to publish them, and to verify what was."""
         return schema
 
-    def recoder(self) -> Any:
+    def recoder(self) -> Recoder:
         """Return the recoder that publishes the partition."""
-        return registry.find("recoders", self.recode)()
+        found: type[Recoder] = registry.find("recoders", self.recode)
+        return found()
 
     def sampling(self, model: Model) -> Sampling | None:  # noqa: ARG002
         """Return what a grouper that publishes a random sample promises beside the model; None if it does not."""
@@ -134,12 +142,12 @@ class Grouper(ABC):
         return model.tags.reads_values
 
 
-def part_by_part(start: Partition, group: Callable[[CodeArray], Partition]) -> Partition:
-    """Partition each group of a partition by itself, given its records; the result names records of the whole."""
+def part_by_part(start: Partition, group: Callable[[CodeArray, int], Partition]) -> Partition:
+    """Partition each group of a partition by itself, given its records and number; records keep their places."""
     orders, sizes = [start.order[:0]], [np.zeros(0, np.int64)]
-    for first, last in zip(start.offsets[:-1], start.offsets[1:], strict=True):
+    for number, (first, last) in enumerate(pairwise(start.offsets)):
         records = start.order[first:last]
-        inner = group(records)
+        inner = group(records, number)
         orders.append(records[inner.order])
         sizes.append(inner.sizes)
     offsets = offsets_of(np.concatenate(sizes))

@@ -12,9 +12,8 @@ from reveil.grouping.groupers._towards_t import FINE, Task, TowardsT, most_group
 from reveil.grouping.groupers.stack_deal import proportional
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.grouping.fragments import Fragments
     from reveil.models.statistics import Partition
 
@@ -39,8 +38,8 @@ class Fragmentation(TowardsT):
     bounds of up to 2, 4 and 8 times t are tried as well, and the coarsest kept that give as many groups: inside a
     fragment nearness alone decides. One group is always right: it is the table.
 
-    Any number of sensitive attributes, each with its t and distance. Values without an order are taken in the order of
-    their codes, as the source allows; with a t of 0 every combination of values is a fragment.
+    As many sensitive attributes as there are, each with its t and distance. Values without an order are taken in the
+    order of their codes, as the source allows; with a t of 0 every combination of values is a fragment.
 
     Guarantee: every group satisfies the model; the model itself has judged every one of them.
     Assumes: the model asks for a t in at least one attribute and is union-closed.
@@ -73,7 +72,7 @@ class Fragmentation(TowardsT):
         """As many as there are, and at least one."""
         return sys.maxsize
 
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:  # noqa: ARG002
+    def propose(self, task: Task, rng: Dice) -> Partition:  # noqa: ARG002
         """Fragment the values, then deal the fragments to as many groups as can be valid."""
         task.check_asked(self)
         ground = Ground(task.codes)

@@ -15,6 +15,7 @@ from reveil.grouping.groupers.stack_deal import proportional
 
 if TYPE_CHECKING:
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.models.statistics import Partition
 
 Variant = Literal["k-first", "t-first"]
@@ -73,7 +74,7 @@ class Microaggregation(TowardsT):
         """One by which records are sorted; any number, or none, where nearness comes first."""
         return 1 if self.variant == "t-first" else None
 
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:  # noqa: ARG002
+    def propose(self, task: Task, rng: Dice) -> Partition:  # noqa: ARG002
         """Build the clusters of the variant."""
         task.check_asked(self)
         ground = Ground(task.codes)

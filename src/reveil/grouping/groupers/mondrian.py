@@ -2,92 +2,116 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
+from reveil.core.defaults import in_force, kept_default
+from reveil.core.effort import Effort
 from reveil.core.errors import ConfigError
-from reveil.core.kernels import cuts
+from reveil.grouping.groupers._cutting import Forest
 from reveil.grouping.groupers.base import Grouper
-from reveil.models.encoding import Codes, Kind
-from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
+from reveil.models.statistics import Partition, Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.models.base import Model
+    from reveil.models.encoding import Codes
 
-FloatArray = npt.NDArray[np.float64]
 Cut = Literal["strict", "relaxed"]
-Choose = Literal["width", "degeneracy", "gain"]
-
-# A subtree of this many records fits a core's cache.
-_SUBTREE = 1 << 17
+Choose = Literal["width", "degeneracy", "gain", "loss"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mondrian(Grouper):
-    """Multidimensional median cuts.
+    """Cuts in many dimensions, and records exchanged between neighbouring groups afterwards.
 
     A node is cut along the first attribute, in the order of ``choose``, whose cut leaves two valid halves; a node
     that no attribute can cut is a group. ``cut="strict"`` sends equal values to the same side; ``"relaxed"`` splits
-    the records of the median value between the halves at random. Attributes with a taxonomy are cut between the
-    children of the lowest node that covers the group where they can be, so that labels get narrower.
+    the records of the median value between the halves at random.
 
-    ``choose``: ``width`` takes the attribute that is widest relative to the table; ``degeneracy`` the one whose most
-    frequent value has the smallest share of the node; ``gain`` the one whose cut tells most about the (first)
-    sensitive attribute, which suits analysts who predict it.
+    ``choose``: ``loss`` takes the attribute and the boundary at which published cells become narrowest, each column
+    counted by its weight. The others cut at the median, and attributes with a taxonomy between the children of the
+    lowest node that covers the group where they can, so that labels get narrower: ``width`` takes the attribute that is
+    widest relative to the table; ``degeneracy`` the one whose most frequent value has the smallest share of the node;
+    ``gain`` the one whose cut tells most about the (first) sensitive attribute, which suits analysts who predict it.
+    Where nothing is said it is ``loss``; ``width`` with ``effort="quick"`` or relaxed cuts.
+
+    ``effort``: ``quick`` ends with the cuts. ``normal`` and ``thorough`` then exchange records between neighbouring
+    groups where published cells become narrower and the model is kept; and where a share of values is bounded, they
+    form groups of near records with different values.
 
     Guarantee: every group satisfies the model; nothing else.
     Assumes: the model is judged on the statistics of a group and is union-closed.
-    Does not protect against: an adversary who knows the algorithm and asks why a cut was *not* made, when the model
-    or ``gain`` reads sensitive values (the *counted* grade). With a model on sizes alone, and ``choose`` other than
-    ``gain``, no choice looks at a sensitive value (*blind*).
+    Does not protect against: an adversary who knows the algorithm and asks why a cut was *not* made, or why two records
+    did not change places, when the model or ``gain`` reads sensitive values (the *counted* grade). With a model on
+    sizes alone, and ``choose`` other than ``gain``, no choice looks at a sensitive value (*blind*).
     Source: LeFevre, DeWitt, Ramakrishnan 2006; thesis 000, chapter 2.
     """
 
     name: ClassVar[str] = "mondrian"
     cut: Cut = "strict"
-    choose: Choose = "width"
+    choose: Choose | None = None
+    effort: Effort | None = kept_default(Effort.NORMAL, before=Effort.QUICK)
     recode: str = "boxes"
 
     def __post_init__(self) -> None:
         self.check_recode()
-        for key, known in (("cut", get_args(Cut)), ("choose", get_args(Choose))):
+        for key, known in (("cut", get_args(Cut)), ("choose", (*get_args(Choose), None)), ("effort", (*Effort, None))):
             if getattr(self, key) not in known:
-                raise ConfigError(f"mondrian: unknown {key} {getattr(self, key)!r}", hint=f"Known: {', '.join(known)}.")
+                names = ", ".join(name for name in known if name is not None)
+                raise ConfigError(f"mondrian: unknown {key} {getattr(self, key)!r}", hint=f"Known: {names}.")
+        if self.cut == "relaxed" and self.choose == "loss":
+            raise ConfigError(
+                "mondrian: choose = 'loss' finds its own boundaries, and cut = 'relaxed' is for medians",
+                hint="Take one of the two out.",
+            )
 
     @classmethod
     def examples(cls) -> tuple[Mondrian, ...]:
-        """Return every combination of ``cut`` and ``choose``."""
-        return tuple(cls(cut=cut, choose=choose) for cut in get_args(Cut) for choose in get_args(Choose))
+        """Return what is done where nothing is said, every combination of ``cut`` and ``choose``, and every effort."""
+        medians = tuple(choose for choose in get_args(Choose) if choose != "loss")
+        quick = tuple(cls(cut=cut, choose=choose, effort=Effort.QUICK) for cut in get_args(Cut) for choose in medians)
+        return (
+            cls(), *quick, cls(effort=Effort.THOROUGH), cls(choose="loss", effort=Effort.QUICK), cls(cut="relaxed"),
+            cls(choose="gain"),
+        )  # fmt: skip
 
     def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
-        return {"cut": self.cut, "choose": self.choose, "recode": self.recode}
+        return {"cut": self.cut, "choose": self.chosen, "recode": self.recode, "effort": str(in_force(self, "effort"))}
+
+    @property
+    def chosen(self) -> Choose:
+        """How attributes are chosen: what was asked for, or what the effort allows."""
+        if self.choose is not None:
+            return self.choose
+        return "width" if in_force(self, "effort") == Effort.QUICK or self.cut == "relaxed" else "loss"
 
     def reads_values(self, model: Model) -> bool:
         """Return whether any choice depends on sensitive values."""
         return self.choose == "gain" or model.tags.reads_values
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def unsearched(self) -> Grouper | None:
+        """Return cuts in the middle of the widest attribute and no exchanges, unless that is what it does."""
+        plain = replace(self, choose="width" if self.chosen == "loss" else self.choose, effort=Effort.QUICK)
+        return None if in_force(self, "effort") == Effort.QUICK and self.chosen != "loss" else plain
+
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
         """Cut until nothing can be cut."""
         everybody = Partition(np.arange(codes.n, dtype=np.int32), np.array([0, codes.n], np.int64), codes.n)
-        forest = _Forest(codes, model, self, rng, everybody, None, blind=False)
+        forest = Forest(codes, model, self, rng, everybody, None, blind=False)
         return forest.partition()
 
     def refine(
         self,
         codes: Codes,
         model: Model,
-        rng: np.random.Generator,
+        rng: Dice,
         start: Partition,
         *,
         table: Mapping[str, Reference] | None = None,
@@ -103,237 +127,4 @@ class Mondrian(Grouper):
             raise ConfigError("choose = 'gain' looks at who has which value", hint="blind = true needs another.")
         if not len(start.order):
             return start
-        return _Forest(codes, model, self, rng, start, table, blind=blind).partition()
-
-
-class _Forest:
-    """The records in the order of the cuts so far, and what the kernels need to know of the attributes."""
-
-    def __init__(
-        self,
-        codes: Codes,
-        model: Model,
-        plan: Mondrian,
-        rng: np.random.Generator,
-        start: Partition,
-        table: Mapping[str, Reference] | None,
-        *,
-        blind: bool,
-    ) -> None:
-        if plan.choose == "gain" and not codes.sensitive:
-            raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use 'width' or 'degeneracy'.")
-        self.codes, self.model, self.plan, self.start, self.blind = codes, model, plan, start, blind
-        self.index: CodeArray = start.order
-        if plan.cut == "relaxed":
-            # Ties are split by place. Places must not follow the order of the file, which may follow the values.
-            mixed = rng.permutation(self.index)
-            self.index = mixed if start.n_groups == 1 else mixed[np.argsort(start.labels[mixed], kind="stable")]
-        whole = start.n_groups == 1 and len(self.index) == codes.n
-        self.rows: CodeArray = codes.matrix() if whole else np.ascontiguousarray(codes.columns(self.index))
-        self.values: CodeArray = codes.values() if plan.reads_values(model) else np.empty((codes.n, 0), np.int32)
-        if not whole:
-            self.values = self.values[self.index]
-        elif plan.cut == "relaxed":
-            self.rows, self.values = self.rows[self.index], self.values[self.index]
-        references = codes.references() if self.values.shape[1] else {}
-        self.table: Mapping[str, Reference] = {**references, **table} if table is not None else references
-        self.positions = [attribute.positions for attribute in codes.quasi]
-        self.boundaries = cuts.Boundaries(
-            np.concatenate([attribute.boundaries for attribute in codes.quasi]),
-            np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi]),
-            offsets_of([len(p) for p in self.positions])[:-1],
-        )
-        self.taxonomic = np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi])
-        self.widest = max([len(p) for p in self.positions] + [a.domain for a in codes.sensitive])
-
-    def partition(self) -> Partition:
-        """Cut to the end and return the groups."""
-        offsets = np.append(np.sort(self.grow()), len(self.index)).astype(np.int64)
-        return Partition(self.index, offsets, self.start.n, self.rows)
-
-    def grow(self) -> IntArray:
-        """Cut all the records to the end; return where the groups start, in no particular order.
-
-        Large nodes are cut once, and their halves are new tasks; a node that fits a core's cache is cut to the end
-        where it is, and so are small ones together. Which thread takes which node changes nothing: a node's cuts
-        depend on its own records only.
-        """
-        leaves: list[IntArray] = []
-        starts, ends = self.start.offsets[:-1], self.start.offsets[1:]
-        large = ends - starts > _SUBTREE
-        bundle = starts[~large] // _SUBTREE
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            running = {pool.submit(self._node, *pair) for pair in zip(starts[large], ends[large], strict=True)}
-            for number in np.unique(bundle):
-                bundled = np.flatnonzero(~large)[bundle == number]
-                running.add(pool.submit(self._small, starts[bundled], ends[bundled]))
-            while running:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                for task in done:
-                    found, halves = task.result()
-                    leaves.append(found)
-                    running |= {pool.submit(self._node, start, end) for start, end in halves}
-        return np.concatenate(leaves)
-
-    def _small(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, list[tuple[int, int]]]:
-        return _Grower(self).finish(starts, ends), []
-
-    def _node(self, start: int, end: int) -> tuple[IntArray, list[tuple[int, int]]]:
-        grower = _Grower(self)
-        one = np.array([start], np.int64), np.array([end], np.int64)
-        if end - start <= _SUBTREE:
-            return grower.finish(*one), []
-        found, starts, ends = grower.level(*one)
-        return found, list(zip(starts.tolist(), ends.tolist(), strict=True))
-
-
-class _Grower:
-    """Cuts nodes level by level: every kernel and the model are called once for all the nodes of a level."""
-
-    def __init__(self, forest: _Forest) -> None:
-        self.forest = forest
-        self.least = max(forest.model.minimum_size, 1)
-
-    @cached_property
-    def scratch(self) -> CodeArray:
-        return np.zeros(self.forest.widest + 1, np.int32)
-
-    def finish(self, starts: IntArray, ends: IntArray) -> IntArray:
-        leaves = []
-        while len(starts):
-            done, starts, ends = self.level(starts, ends)
-            leaves.append(done)
-        return np.concatenate(leaves)
-
-    def level(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Try to cut each node once; return the starts of the nodes that stay, and the halves of the others."""
-        hopeless = ends - starts < 2 * self.least
-        done = [starts[hopeless]]
-        starts, ends = starts[~hopeless], ends[~hopeless]
-        halves: list[tuple[IntArray, IntArray, IntArray]] = []
-        if len(starts):
-            lo, hi = self._spans(starts, ends)
-            order = self._preference(starts, ends, lo, hi)
-            for turn in range(order.shape[1]):
-                attribute = order[:, turn]
-                node = np.arange(len(starts))
-                low, high = lo[node, attribute], hi[node, attribute]
-                cut, left = self._cut(starts, ends, attribute, low, high)
-                good = self._accept(starts, ends, cut, left, attribute)
-                halves.append((starts[good], starts[good] + left[good], ends[good]))
-                starts, ends, order, lo, hi = starts[~good], ends[~good], order[~good], lo[~good], hi[~good]
-                if not len(starts):
-                    break
-            done.append(starts)
-        left_starts = np.concatenate([h[0] for h in halves]) if halves else np.zeros(0, np.int64)
-        middles = np.concatenate([h[1] for h in halves]) if halves else np.zeros(0, np.int64)
-        right_ends = np.concatenate([h[2] for h in halves]) if halves else np.zeros(0, np.int64)
-        return np.concatenate(done), np.concatenate([left_starts, middles]), np.concatenate([middles, right_ends])
-
-    def _spans(self, starts: IntArray, ends: IntArray) -> tuple[CodeArray, CodeArray]:
-        shape = (len(starts), self.forest.rows.shape[1])
-        lo, hi = np.empty(shape, np.int32), np.empty(shape, np.int32)
-        cuts.spans(self.forest.rows, starts, ends, lo, hi)
-        return lo, hi
-
-    def _cut(
-        self, starts: IntArray, ends: IntArray, attribute: IntArray, lo: CodeArray, hi: CodeArray
-    ) -> tuple[CodeArray, IntArray]:
-        """Find the cut of each node along its attribute; ``left`` is 0 where there is none."""
-        forest = self.forest
-        cut, left = np.full(len(starts), -1, np.int32), np.zeros(len(starts), np.int64)
-
-        def run(which: BoolArray, kernel: Callable[..., None], *more: object) -> None:
-            if which.any():
-                c, n = cut[which], left[which]
-                nodes = cuts.Nodes(starts[which], ends[which], attribute[which], lo[which], hi[which])
-                kernel(forest.rows, nodes, *more, self.scratch, cuts.Cuts(c, n))
-                cut[which], left[which] = c, n
-
-        spread = lo < hi
-        strict = spread & (forest.taxonomic[attribute] if forest.plan.cut == "relaxed" else True)
-        run(strict, cuts.propose, forest.boundaries, self.least)
-        run(spread & ~strict, cuts.medians)
-        return cut, left
-
-    def _accept(
-        self, starts: IntArray, ends: IntArray, cut: CodeArray, left: IntArray, attribute: IntArray
-    ) -> BoolArray:
-        """Make the cuts there are and let the model judge the halves; a rejected cut only reorders its node."""
-        good = left > 0
-        if good.any():
-            self._split(starts[good], ends[good], attribute[good], cut[good])
-            good[good] = self._valid(starts[good], starts[good] + left[good], ends[good])
-        return good
-
-    def _split(self, starts: IntArray, ends: IntArray, attribute: IntArray, cut: CodeArray) -> None:
-        forest = self.forest
-        split = cuts.halve if forest.plan.cut == "strict" else cuts.partition
-        split(cuts.CodedRecords(forest.rows, forest.values, forest.index), starts, ends, attribute, cut)
-
-    def _valid(self, starts: IntArray, middles: IntArray, ends: IntArray) -> BoolArray:
-        sizes = np.concatenate([middles - starts, ends - middles])
-        if not self.forest.model.tags.reads_values:
-            verdict = self.forest.model.verdict(GroupStats(sizes))
-        else:
-            if self.forest.blind:
-                whole = GroupStats(ends - starts, self._histograms(starts, ends), self.forest.table)
-                left = self.forest.model.surely(middles - starts, whole)
-                return left & self.forest.model.surely(ends - middles, whole)
-            halves = np.concatenate([starts, middles]), np.concatenate([middles, ends])
-            verdict = self.forest.model.verdict(GroupStats(sizes, self._histograms(*halves), self.forest.table))
-        return verdict[: len(starts)] & verdict[len(starts) :]
-
-    def _histograms(self, starts: IntArray, ends: IntArray) -> dict[str, Histogram]:
-        return {
-            attribute.name: self._histogram(s, starts, ends) for s, attribute in enumerate(self.forest.codes.sensitive)
-        }
-
-    def _histogram(self, s: int, starts: IntArray, ends: IntArray) -> Histogram:
-        domain = self.forest.codes.sensitive[s].domain
-        return Histogram.of_segments(self.forest.values[:, s], starts, ends, domain, self.scratch)
-
-    def _preference(self, starts: IntArray, ends: IntArray, lo: CodeArray, hi: CodeArray) -> IntArray:
-        """Return the attributes of each node, the best to cut first."""
-        choose = self.forest.plan.choose
-        if choose == "width":
-            score = np.stack([p[hi[:, a]] - p[lo[:, a]] for a, p in enumerate(self.forest.positions)], axis=1)
-        elif choose == "degeneracy":
-            most = np.empty(lo.shape, np.int64)
-            cuts.modes(self.forest.rows, starts, ends, lo, hi, self.scratch, most)
-            score = -most / (ends - starts)[:, None]
-        else:
-            score = self._gains(starts, ends, lo, hi)
-        return np.argsort(-score, axis=1, kind="stable")
-
-    def _gains(self, starts: IntArray, ends: IntArray, lo: CodeArray, hi: CodeArray) -> FloatArray:
-        """Return how many bits about the first sensitive attribute each attribute's cut gives per record."""
-        gains = np.full(lo.shape, -np.inf)
-        for a in range(lo.shape[1]):
-            attribute = np.full(len(starts), a)
-            cut, left = self._cut(starts, ends, attribute, lo[:, a], hi[:, a])
-            has = left > 0
-            if has.any():
-                s, m, e = starts[has], starts[has] + left[has], ends[has]
-                self._split(s, e, attribute[has], cut[has])
-                gains[has, a] = self._bits(s, e) - self._bits(s, m) - self._bits(m, e)
-        return np.asarray(gains / (ends - starts)[:, None], np.float64)
-
-    def _bits(self, starts: IntArray, ends: IntArray) -> FloatArray:
-        """Return size times entropy of the first sensitive attribute."""
-        histogram = self._histogram(0, starts, ends)
-        sizes = (ends - starts).astype(np.float64)
-        own_bits = histogram.reduce(np.add, histogram.counts * np.log2(histogram.counts)).astype(np.float64)
-        return np.asarray(sizes * np.log2(sizes) - own_bits, np.float64)
-
-
-def _next_lower(depths: CodeArray) -> CodeArray:
-    """Return for each place the next one with a smaller depth, or a number beyond all places."""
-    out = np.full(len(depths), np.iinfo(np.int32).max, np.int32)
-    if depths.any():
-        open_places: list[int] = []
-        for place, depth in enumerate(depths):
-            while open_places and depths[open_places[-1]] > depth:
-                out[open_places.pop()] = place
-            open_places.append(place)
-    return out
+        return Forest(codes, model, self, rng, start, table, blind=blind).partition()

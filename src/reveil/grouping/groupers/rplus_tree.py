@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.models.base import Model
     from reveil.models.encoding import Attribute, Codes
 
@@ -69,7 +70,7 @@ class RPlusTree(Grouper):
         """Return the parameters under their config names."""
         return {"fanout": self.fanout, "recode": self.recode}
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
         """Pack all the records."""
         order = np.arange(codes.n, dtype=np.int32)
         return self.refine(codes, model, rng, Partition(order, np.array([0, codes.n], np.int64), codes.n))
@@ -78,7 +79,7 @@ class RPlusTree(Grouper):
         self,
         codes: Codes,
         model: Model,
-        rng: np.random.Generator,
+        rng: Dice,
         start: Partition,
         *,
         table: Mapping[str, Reference] | None = None,
@@ -102,12 +103,11 @@ class RPlusTree(Grouper):
         return _united(order, offsets, into, start.n)
 
 
-def _packed(codes: Codes, start: Partition, least: int, rng: np.random.Generator) -> tuple[CodeArray, IntArray]:
+def _packed(codes: Codes, start: Partition, least: int, rng: Dice) -> tuple[CodeArray, IntArray]:
     """Return the records in the order of their leaves, and where the leaves start."""
     # Which of several equal records are in which leaf must not follow the order of the file, which may follow values.
-    mixed = rng.permutation(len(start.order))
-    if start.n_groups > 1:
-        mixed = mixed[np.argsort(np.repeat(np.arange(start.n_groups), start.sizes)[mixed], kind="stable")]
+    group = np.repeat(np.arange(start.n_groups), start.sizes)
+    mixed = rng.child("ties").order_by(group, numbers=start.order)
     order = start.order[mixed].astype(np.int32, copy=False)  # a copy: it is sorted in place
     starts, end = start.offsets[:-1].astype(np.int64), len(order)
     attributes = sorted(codes.quasi, key=_different)

@@ -9,9 +9,8 @@ from reveil.grouping.groupers._halving import Ground, halve_while
 from reveil.grouping.groupers._towards_t import Task, TowardsT
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.models.statistics import Partition
 
 
@@ -54,7 +53,7 @@ class Sabre(TowardsT):
         """One, whose values are put into buckets."""
         return 1
 
-    def propose(self, task: Task, rng: np.random.Generator) -> Partition:  # noqa: ARG002
+    def propose(self, task: Task, rng: Dice) -> Partition:  # noqa: ARG002
         """Make the buckets, then halve."""
         task.check_asked(self)
         least = max(task.model.minimum_size, 1)

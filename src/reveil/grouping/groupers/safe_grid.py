@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
+    from reveil.grouping.recoders.base import Recoder
     from reveil.models.base import Model
     from reveil.models.encoding import Codes
     from reveil.models.statistics import Reference
@@ -93,9 +95,10 @@ class SafeGrid(Grouper):
         """Return what is promised beside the model."""
         return Sampling(model.minimum_size, self.beta, self.epsilon)
 
-    def recoder(self) -> Any:
+    def recoder(self) -> Recoder:
         """Return the form with these scales."""
-        return registry.find("recoders", self.recode)(self.scales)
+        made: Recoder = registry.find("recoders", self.recode)(self.scales)
+        return made
 
     def reading(self, schema: Schema) -> Schema:
         """Return the schema with columns whose stored type depends on no record."""
@@ -145,7 +148,7 @@ class SafeGrid(Grouper):
                     hint=f"scales = {{ {column.name} = [0, 18, 65, 120] }}, ends included.",
                 )
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
         """Sample, find the cells, and keep those with k records."""
         for part in model.parts:
             reason = self.reason_against(part)
@@ -153,7 +156,7 @@ class SafeGrid(Grouper):
                 raise ConfigError(f"the method {self.name!r} cannot keep {part!r}: {reason}")
         cells = [grid_column(a, self.scales.get(a.name)).of_code[a.codes] for a in codes.quasi]
         # Every record has its own die, whether it could be published or not; its chance is beta but for 2**-53.
-        taken = rng.random(codes.n) < self.beta
+        taken = rng.child("sample").random(codes.n) < self.beta
         for cell in cells:
             taken &= cell >= 0
         records = np.flatnonzero(taken).astype(np.int32)
@@ -169,7 +172,7 @@ class SafeGrid(Grouper):
         self,
         codes: Codes,  # noqa: ARG002
         model: Model,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: Dice,  # noqa: ARG002
         start: Partition,  # noqa: ARG002
         *,
         table: Mapping[str, Reference] | None = None,  # noqa: ARG002

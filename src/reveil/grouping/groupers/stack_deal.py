@@ -13,8 +13,8 @@ import numpy.typing as npt
 from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import hilbert, stacking
+from reveil.grouping.groupers._cutting import next_lower
 from reveil.grouping.groupers.base import Grouper, part_by_part
-from reveil.grouping.groupers.mondrian import _next_lower
 from reveil.models.base import exact_number
 from reveil.models.encoding import Codes, Kind
 from reveil.models.statistics import GroupStats, Histogram, Partition, Reference
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.models.base import Model
     from reveil.tables.schema import Schema
 
@@ -114,7 +115,7 @@ class StackDeal(Grouper):
         """Say that values decide who is grouped with whom."""
         return True
 
-    def group(self, codes: Codes, model: Model, rng: np.random.Generator) -> Partition:  # noqa: ARG002
+    def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:  # noqa: ARG002
         """Deal the records into as many groups as the model allows."""
         return self._most_groups(codes, model, codes.references())
 
@@ -122,7 +123,7 @@ class StackDeal(Grouper):
         self,
         codes: Codes,
         model: Model,
-        rng: np.random.Generator,
+        rng: Dice,
         start: Partition,
         *,
         table: Mapping[str, Reference] | None = None,
@@ -132,7 +133,7 @@ class StackDeal(Grouper):
         if blind:
             return super().refine(codes, model, rng, start, table=table, blind=blind)  # refuses, in its words
         whole = {**codes.references(), **(table or {})}
-        return part_by_part(start, lambda records: self._most_groups(codes.take(records), model, whole))
+        return part_by_part(start, lambda records, _: self._most_groups(codes.take(records), model, whole))
 
     def _most_groups(self, codes: Codes, model: Model, table: Mapping[str, Reference]) -> Partition:
         """Deal into the largest number of groups that a search finds valid; one group is valid, by contract."""
@@ -245,7 +246,7 @@ class _Table:
         self.attributes = stacking.CodeLayout(
             np.concatenate(positions),
             np.concatenate([attribute.boundaries for attribute in codes.quasi]),
-            np.concatenate([_next_lower(attribute.boundaries) for attribute in codes.quasi]),
+            np.concatenate([next_lower(attribute.boundaries) for attribute in codes.quasi]),
             offsets_of([len(p) for p in positions])[:-1],
             np.array([attribute.kind is Kind.TAXONOMY for attribute in codes.quasi]),
             np.array([(attribute.kind is Kind.SET) / max(attribute.null_code - 1, 1) for attribute in codes.quasi]),

@@ -1,7 +1,8 @@
 """Boxes: each group is published with the closure of its quasi values, column by column.
 
-Numbers and dates become intervals, declared orders all the values from the lowest to the highest, taxonomies the
-lowest node over the group, other categories the set of values that occur. Null is marked beside them.
+Numbers and dates become intervals, declared orders all the values from the lowest to the highest, other categories the
+set of values that occur; so do taxonomies, or the lowest node over the group where one label is asked for. Null is
+marked beside them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,6 @@ from reveil.models.statistics import Boxes, Histogram, Partition
 from reveil.releases.release import classes_of, places_in
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form, label_cells
-
-FORMS = {Kind.INTERVAL: Form.INTERVAL, Kind.ORDERED: Form.SET, Kind.SET: Form.SET, Kind.TAXONOMY: Form.LABEL}
 
 
 class BoxRecoder(Recoder):
@@ -43,7 +42,7 @@ def boxed(
     made: dict[str, Cells] = {}
     for a, attribute in enumerate(codes.quasi):
         lo, hi, null = boxes.lo[a], boxes.hi[a], boxes.null[a]
-        if attribute.kind is Kind.SET:
+        if attribute.listed:
             made[attribute.name] = _set_cells(attribute, rows[:, a], starts, ends)
         else:
             made[attribute.name] = _span_cells(attribute, lo, hi, null)
@@ -96,11 +95,11 @@ def _set_cells(
 def _lists(
     attribute: Attribute, codes: npt.NDArray[np.integer], sizes: npt.NDArray[np.int64], index: CodeArray
 ) -> Cells:
-    """Build list cells from codes, one list after the other: sorted by name for sets, else in order, a null last."""
+    """Build list cells from codes, one list after the other: by name, or in the declared order, a null last."""
     texts = pl.concat([attribute.domain.cast(pl.String), pl.Series(attribute.name, [None], dtype=pl.String)])
     flat = pl.DataFrame({"place": np.repeat(np.arange(len(sizes)), sizes), "text": texts.gather(codes)})
     cells = flat.group_by("place", maintain_order=True).agg("text")["text"].alias(attribute.name)
-    if attribute.kind is Kind.SET:
+    if attribute.kind is not Kind.ORDERED:
         cells = cells.list.sort(nulls_last=True)
     return Cells(Form.SET, cells, index)
 

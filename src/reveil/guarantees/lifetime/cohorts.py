@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reveil.core.arrays import BoolArray, CodeArray, offsets_of_sorted
-from reveil.core.kernels import budgets
+from reveil.core.kernels.budget_items import Items
+from reveil.core.kernels.budget_mending import allowed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +56,7 @@ class Cohorts:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptCohorts:
     """What becomes of cohorts: who rests with them, what is published, and which of it is not today's value."""
 
     rests: BoolArray = field(repr=False)
@@ -71,7 +72,7 @@ def keep_together(
     pairs: Pairs,
     needs: np.ndarray,
     rule: Rule,
-) -> Kept:
+) -> KeptCohorts:
     """Decide what of the cohorts is published.
 
     A cohort rests if one of its persons is absent or rests. Who has a permanent value that their cohort was told to
@@ -79,23 +80,25 @@ def keep_together(
     where the values of today would break somebody's bound. A cohort rests, too, if its values as first told would
     break one, whatever those of today are: who rests depends on what was told alone.
     """
-    own = cohorts.member
-    inside = np.flatnonzero(own >= 0)
+    cohort = cohorts.member
+    inside = np.flatnonzero(cohort >= 0)
     if not len(inside):
-        return Kept(rests, values)
-    resting = np.union1d(cohorts.broken, own[inside][rests[inside]])
+        return KeptCohorts(rests, values)
+    resting = np.union1d(cohorts.broken, cohort[inside][rests[inside]])
     lasting = np.isin(cohorts.told, permanent)
     # Pairs of a cohort and a permanent value that was told of it.
     room = int(max(values.max(initial=0), cohorts.told.max(initial=0), permanent.max(initial=0))) + 1
-    known = np.unique(own[lasting].astype(np.int64) * room + cohorts.told[lasting])
-    acquired = np.isin(values, permanent) & np.isin(own.astype(np.int64) * room + values, known) & (own >= 0)
-    now = np.where((own >= 0) & (lasting | acquired), cohorts.told, values).astype(np.int32)
-    bad = broken_groups(own, now, permanent, harmless, pairs, needs, rule)
-    now = np.where(np.isin(own, bad) & (own >= 0), cohorts.told, now).astype(np.int32)
-    told = np.where(own >= 0, cohorts.told, values).astype(np.int32)
-    bad = broken_groups(own, told, permanent, harmless, pairs, needs, rule)
-    out = rests | ((own >= 0) & np.isin(own, np.union1d(resting, bad)))
-    return Kept(out, np.where(now >= 0, now, values).astype(np.int32))  # who was erased rests, whatever their value
+    known = np.unique(cohort[lasting].astype(np.int64) * room + cohorts.told[lasting])
+    acquired = np.isin(values, permanent) & np.isin(cohort.astype(np.int64) * room + values, known) & (cohort >= 0)
+    now = np.where((cohort >= 0) & (lasting | acquired), cohorts.told, values).astype(np.int32)
+    bad = broken_groups(cohort, now, permanent, harmless, pairs, needs, rule)
+    now = np.where(np.isin(cohort, bad) & (cohort >= 0), cohorts.told, now).astype(np.int32)
+    told = np.where(cohort >= 0, cohorts.told, values).astype(np.int32)
+    bad = broken_groups(cohort, told, permanent, harmless, pairs, needs, rule)
+    out = rests | ((cohort >= 0) & np.isin(cohort, np.union1d(resting, bad)))
+    return KeptCohorts(
+        out, np.where(now >= 0, now, values).astype(np.int32)
+    )  # who was erased rests, whatever their value
 
 
 def broken_groups(
@@ -120,6 +123,6 @@ def broken_groups(
     bounded = np.where(np.isin(values, harmless), -1, values).astype(np.int32)
     domain = int(max(bounded.max(initial=0), value.max(initial=0))) + 1
     most = rule.most(int(sizes.max(initial=0)))
-    good = budgets.allowed(order, begin, begin + sizes, budgets.Items(bounded, starts, value, need, domain), most)
+    good = allowed(order, begin, begin + sizes, Items(bounded, starts, value, need, domain), most)
     broken: CodeArray = names[~good].astype(np.int32)
     return broken

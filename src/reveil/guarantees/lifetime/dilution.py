@@ -19,7 +19,7 @@ from reveil.models.encoding import Codes, encode
 from reveil.tables.expressions import matches
 from reveil.tables.notation import parsed
 from reveil.tables.registration_list import read_registration_list
-from reveil.tables.schema import Role, Schema
+from reveil.tables.schema import Role
 from reveil.tables.snapshot import Snapshot, canonical_text, type_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read_list(population: object, table: Snapshot, names: Iterable[str]) -> Snap
         for column in schema.columns
         if column.name in wanted
     ]
-    return read_registration_list(population, columns, schema.null_values)
+    return read_registration_list(population, columns, schema.null_values, schema.input)
 
 
 def with_absent(
@@ -65,11 +65,11 @@ def with_absent(
     quasi, person = list(schema.quasi), str(schema.person)
     asked = set() if where is None else where.columns()
     listed = read_list(population, whole, {*quasi, *asked})
-    own = whole.frame.select(person, *sorted({*quasi, *asked}))
+    known = whole.frame.select(person, *sorted({*quasi, *asked}))
     try:
         others = listed.frame.select(
             canonical_text(listed.frame[person]).alias(person),
-            *(_as_type(listed.frame[name], own.schema[name]).alias(name) for name in own.columns[1:]),
+            *(_as_type(listed.frame[name], known.schema[name]).alias(name) for name in known.columns[1:]),
         )
     except (pl.exceptions.PolarsError, ValueError):
         raise DataError(
@@ -79,11 +79,11 @@ def with_absent(
         ) from None
     if where is not None:
         others = others.filter(matches(where, others, whole.schema))
-    here = own.with_columns(canonical_text(own[person]).alias(person))
+    here = known.with_columns(canonical_text(known[person]).alias(person))
     _check_listed(here[published], others, person, quasi, listed.origin, part=where is not None)
     others = others.filter(~others[person].is_in(here[person].implode()))
     together = pl.concat([here[published].select(quasi), others.select(quasi)])
-    only = Schema.of([column for column in schema.columns if column.role is Role.QUASI], schema.null_values)
+    only = schema.with_columns([column for column in schema.columns if column.role is Role.QUASI])
     codes = encode(Snapshot(together, only, snapshot.origin, "polars"))
     return Listed(codes, len(others))
 

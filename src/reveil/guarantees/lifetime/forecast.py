@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction  # noqa: TC003  (the example in a docstring uses it)
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from reveil.guarantees.lifetime.strategies import ROUNDING
 from reveil.guarantees.lifetime.survival import Pairs
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from reveil.core.json_values import JSON
     from reveil.guarantees.lifetime.strategies import Strategy
 
@@ -78,3 +78,23 @@ def forecast(
         .sort("releases_left", "least_left", "value", nulls_last=True)
     )
     return told.to_dicts()
+
+
+def most_releases(l: Fraction, share: float) -> int | None:
+    """Return in how many releases everybody can be published whose value stays, if one value has this share of each.
+
+    None if the value is not there. Proposition. Let everybody be in every release, in groups of n rows of which n_s
+    have the value s. The mean over all persons of n_s/n is the share f of s in the table, and -log(1 - x) is convex,
+    so that a release adds at least -log(1 - f) to -log S(o, s) on average over the persons o. After R releases somebody
+    has S <= (1 - f)^R, and the bound asks for S >= 1 - 1/l. So R is at most log(1 - 1/l) / log(1 - f), under every
+    strategy. ``ConstantRatio(releases=R)`` reaches it; with the most frequent value of a table this is how many
+    releases a budget lasts for a table whose people stay.
+
+    >>> most_releases(Fraction(2), 0.139), most_releases(Fraction(2), 0.05), most_releases(Fraction(2), 0.6)
+    (4, 13, 0)
+    """
+    if share <= 0:
+        return None
+    if share >= 1:
+        return 0
+    return int(np.floor(np.log1p(-float(1 / l)) / np.log1p(-share) * (1 + ROUNDING)))

@@ -16,16 +16,15 @@ from reveil.guarantees.explained import RETURN, TOGETHER, Explained
 from reveil.guarantees.lifetime.forecast import forecast
 from reveil.guarantees.lifetime.global_release import (
     SURVIVAL,
-    Situation,
     Terms,
     as_published,
-    make_groups,
     rows_of,
     told_elsewhere,
     what_is_told,
 )
 from reveil.guarantees.lifetime.grouping import Rule
-from reveil.guarantees.lifetime.strategies import ROUNDING, STRATEGIES, Geometric, Strategy
+from reveil.guarantees.lifetime.resting import made_now, rest_next, said_ahead
+from reveil.guarantees.lifetime.strategies import ROUNDING, STRATEGIES, Strategy
 from reveil.guarantees.lifetime.survival import Pairs, updated
 from reveil.guarantees.promising import promise_of
 from reveil.guarantees.settings import NAMED, PATH
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.draft import Request
     from reveil.models.base import Model
@@ -84,13 +84,16 @@ class GlobalGuarantee(Guarantee):
     *Guarantee*: for every person o and every value s, the share of the worlds that agree with all the releases and
     in which o has s in one release or more is at most 1/l. It is 1 - S(o, s), with S the product of 1 - n_s/n over
     the groups that o was in (:mod:`reveil.guarantees.lifetime.survival` has the theorem). ``strategy`` says how much of
-    this budget one release may spend: ``ConstantRatio(releases=3)`` or ``Geometric(alpha=3)``.
+    this budget one release may spend: ``ConstantRatio(releases=3)``, ``EvenSpread(releases=3)`` or
+    ``Geometric(alpha=3)``.
 
     Who was linked with a value as often as that allows *rests*: they are not published any more, whatever their value
     is. That depends on what was told and on nothing of today. ``when_exhausted="suppress"`` publishes such a person
     with ``*`` when their value is the one that is used up, ``"withhold"`` leaves them out then; both tell something,
-    and are there for comparison. ``largest`` (geometric strategy): a pair that needs a larger group than this, for
-    one row with the value, is used up; ten times the first group by default.
+    and are there for comparison. ``largest`` (spread and geometric): a pair that needs a larger group than this, for
+    one row with the value, is used up; ten times the first group by default, or less where no groups exist in which
+    everybody's budget suffices: then those with the smallest budgets rest
+    (:mod:`reveil.guarantees.lifetime.resting`).
 
     ``harmless`` values are not bounded. ``permanent`` ones never leave who has them: their groups stay together
     (:mod:`reveil.guarantees.lifetime.cohorts`). ``population``, a registration list (a file or a frame with the person
@@ -138,7 +141,8 @@ class GlobalGuarantee(Guarantee):
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
             raise ConfigError(
-                "strategy must be a strategy", hint="rv.ConstantRatio(releases=3) or rv.Geometric(alpha=3.0)."
+                "strategy must be a strategy",
+                hint="rv.ConstantRatio(releases=3), rv.EvenSpread(releases=3) or rv.Geometric(alpha=3.0).",
             )
         if self.exact <= 1:
             raise ConfigError(
@@ -160,9 +164,10 @@ class GlobalGuarantee(Guarantee):
                 hint="rest is the one that tells nothing.",
             )
         if self.largest is not None:
-            if not isinstance(self.strategy, Geometric):
+            if not self.strategy.grows:
                 raise ConfigError(
-                    "largest belongs to the geometric strategy", hint="With a constant ratio, no pair needs more."
+                    "largest belongs to the geometric strategy and to spread",
+                    hint="With a constant ratio, no pair needs more.",
                 )
             if exact_number("largest", self.largest) < self.strategy.ratio(self.exact):
                 raise ConfigError(
@@ -183,9 +188,18 @@ class GlobalGuarantee(Guarantee):
     @property
     def most_rows(self) -> float:
         """The group for one row with a value beyond which a pair is used up."""
-        if not isinstance(self.strategy, Geometric):
+        if not self.strategy.grows:
             return np.inf
-        return self.largest if self.largest is not None else Geometric.GROWTH * self.strategy.ratio(self.exact)
+        return self.largest if self.largest is not None else Strategy.GROWTH * self.strategy.ratio(self.exact)
+
+    def lasts(self) -> int:
+        """Return in how many releases somebody can be linked with the same value, at the smallest groups allowed.
+
+        In how many everybody can be depends on the table, too
+        (:func:`reveil.guarantees.lifetime.forecast.most_releases`).
+        """
+        new = np.ones(1), np.zeros(1, np.int64)
+        return int(self.strategy.further(*new, self.exact, self.most_rows)[0])
 
     @property
     def traits(self) -> Traits:
@@ -198,7 +212,7 @@ class GlobalGuarantee(Guarantee):
             erasure=_ERASURE if self.permanent else None,
         )
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, JSON]:
         """Return the parameters under their config names; of a registration list only whether there is one."""
         return {
             "l": plain_number(self.exact),
@@ -294,14 +308,16 @@ class GlobalGuarantee(Guarantee):
             self.population,
         )
 
-    def decide(self, request: Request, rng: np.random.Generator) -> Draft:  # noqa: ARG002
-        """Decide who rests, and group the others, for the next release of a series; no dice are needed."""
+    def decide(self, request: Request, rng: Dice) -> Draft:
+        """Decide who rests, and group the others, for the next release of a series."""
         snapshot = request.snapshot
         self.check(snapshot.schema, request.method)
         memory, codes = check_memory(self.kind, request.memory), request.codes
-        terms = self.terms(memory)
-        now = Situation.of(memory, terms)
-        made = make_groups(snapshot, codes, now, terms, memory)
+        rests = self.when_exhausted == "rest"
+        lower = rests and self.largest is None
+        terms, now, made = made_now(snapshot, codes, memory, self.terms(memory), rng, lower=lower)
+        resting = rest_next(made, now, terms, self.most_rows) if rests else 0
+        ahead = said_ahead(resting, int((made.groups >= 0).sum()))
         name = snapshot.schema.sensitive[0]
         rows = rows_of(made, now, memory, name, snapshot.frame.schema[name])
         published = as_published(snapshot, now, memory)
@@ -316,7 +332,12 @@ class GlobalGuarantee(Guarantee):
             left=Left(withheld=int(now.out.sum())),
             remembered=Remembered(
                 entries=what_is_told(made, now, terms),
-                facts={"largest_group": int(sizes.max()), "average_group": float(sizes.mean())},
+                facts={
+                    "largest_group": int(sizes.max()),
+                    "average_group": float(sizes.mean()),
+                    "rest_next": resting,
+                },
+                notes=() if ahead is None else (ahead,),
             ),
             altered=published is not None,
         )
@@ -331,7 +352,7 @@ class GlobalGuarantee(Guarantee):
             )
         told, shares, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], members)
         harmless = memory.declared[: len(self.harmless)]
-        told, shares = (own.filter(~pl.Series(np.isin(own["value"].to_numpy(), harmless))) for own in (told, shares))
+        told, shares = (rows.filter(~pl.Series(np.isin(rows["value"].to_numpy(), harmless))) for rows in (told, shares))
         both = updated(Pairs.of(memory.book.of_records(SURVIVAL)), Pairs.of(told))
         used = self.strategy.used_up(both.survival, both.links, self.exact, self.most_rows)
         rows = {"record": both.record, "value": both.value, "links": both.links, "survival": both.survival}

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, offsets_of
+from reveil.core.effort import Effort
 from reveil.core.errors import InfeasibleError
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.hilbert import along_curve
@@ -26,6 +27,7 @@ from reveil.tables.snapshot import Snapshot, canonical_text
 from reveil.vault.protocol import Entries, Ledger
 
 if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
     from reveil.guarantees.base import Memory
     from reveil.models.encoding import Codes
     from reveil.releases.membership import Membership
@@ -51,7 +53,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class Situation:
+class PublishableRecords:
     """Who may be published with which value, decided before anybody is grouped.
 
     ``values`` are codes that last, as they will be published; ``hidden`` ones are published as suppressed. ``pairs``
@@ -66,7 +68,7 @@ class Situation:
     cohorts: Cohorts
 
     @classmethod
-    def of(cls, memory: Memory, terms: Terms) -> Situation:
+    def of(cls, memory: Memory, terms: Terms) -> PublishableRecords:
         """Decide who rests. With ``rest`` that depends on what was told, and on nothing of today."""
         size = len(memory.values)
         pairs = Pairs.of(memory.book.of_records(SURVIVAL))
@@ -95,7 +97,7 @@ class Situation:
 
 
 @dataclass(frozen=True)
-class Made:
+class FormedGroups:
     """The groups of a release, their boxes, which of these each record has, and how many absent persons a group has."""
 
     groups: CodeArray = field(repr=False)  # of each record, -1: not published
@@ -109,7 +111,9 @@ class Made:
         return int(self.groups.max(initial=-1)) + 1
 
 
-def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms, memory: Memory) -> Made:
+def make_groups(
+    snapshot: Snapshot, codes: Codes, now: PublishableRecords, terms: Terms, memory: Memory, rng: Dice
+) -> FormedGroups:
     """Group everybody who is published: cohorts as they are, the others anew."""
     published = np.flatnonzero(~now.out)
     if not len(published):
@@ -120,17 +124,18 @@ def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms, 
     loose = published[now.cohorts.member[published] < 0]
     groups = np.full(codes.n, -1, np.int32)
     n_loose, absent = 0, None
-    together, own, optional = codes, loose, None
+    together, own = codes, loose
     if terms.population is not None:
         whole = snapshot if memory.whole is None else memory.whole
         listed = with_absent(snapshot, terms.population, published, whole, memory.where)
         together = listed.codes
         own = np.concatenate([np.flatnonzero(now.cohorts.member[published] < 0), np.arange(len(published), together.n)])
-        optional = np.arange(len(own)) >= len(loose)
     labels = np.zeros(0, np.int32)
     if len(loose):
-        forming = _loose_groups if optional is None else _regions
-        labels = forming(together, own, loose, now, terms)
+        if terms.population is None:
+            labels = _loose_groups(together, own, loose, now, terms)
+        else:
+            labels = _regions(together, own, loose, now, terms, rng)
         groups[loose] = labels[: len(loose)]
         n_loose = int(labels.max()) + 1
     kept = published[now.cohorts.member[published] >= 0]
@@ -144,12 +149,12 @@ def make_groups(snapshot: Snapshot, codes: Codes, now: Situation, terms: Terms, 
         absent = np.bincount(every[len(published) :][every[len(published) :] >= 0], minlength=n_loose + len(names))
         place: CodeArray = np.full(codes.n, -1, np.int32)
         place[published] = np.arange(len(published))
-        return Made(groups, Grouped(together, _partition(every), BoxRecoder()), place, absent.astype(np.int64))
+        return FormedGroups(groups, Grouped(together, _partition(every), BoxRecoder()), place, absent.astype(np.int64))
     everybody: CodeArray = np.arange(codes.n, dtype=np.int32)
-    return Made(groups, Grouped(codes, _partition(groups), BoxRecoder()), everybody, None)
+    return FormedGroups(groups, Grouped(codes, _partition(groups), BoxRecoder()), everybody, None)
 
 
-def _loose_groups(codes: Codes, items: IntArray, loose: IntArray, now: Situation, terms: Terms) -> CodeArray:
+def _loose_groups(codes: Codes, items: IntArray, loose: IntArray, now: PublishableRecords, terms: Terms) -> CodeArray:
     """Group some items, which are the records ``loose``."""
     place = np.full(codes.n, -1, np.int64)
     place[items] = np.arange(len(items))
@@ -171,12 +176,15 @@ def _loose_groups(codes: Codes, items: IntArray, loose: IntArray, now: Situation
     return form_groups(crowd, terms.rule)
 
 
-def _regions(codes: Codes, items: IntArray, loose: IntArray, now: Situation, terms: Terms) -> CodeArray:
+def _regions(
+    codes: Codes, items: IntArray, loose: IntArray, now: PublishableRecords, terms: Terms, rng: Dice
+) -> CodeArray:
     """Group the records ``loose`` by cutting the whole list, of which they are the first, into regions.
 
     Boxes that shared a listed person would tell more than each by itself: whoever is likely to be meant by one is less
-    likely to be meant by the other. So every listed person is in one region, and regions are cut between values. They
-    are as small as the budgets of all of them allow.
+    likely to be meant by the other. So every listed person is in one region, and regions are cut between values: nobody
+    is exchanged after the cuts, because then regions would overlap. They are as small as the budgets of all of them
+    allow.
     """
     values = np.full(len(items), -1, np.int32)
     values[: len(loose)] = now.bounded(terms.harmless)[loose]
@@ -188,7 +196,7 @@ def _regions(codes: Codes, items: IntArray, loose: IntArray, now: Situation, ter
     own = codes.take(items)
     size, none = terms.rule.least, np.zeros(0, np.int32)
     while size <= own.n:
-        labels = Mondrian().group(own, KAnonymity(size), np.random.default_rng(0)).labels
+        labels = Mondrian(effort=Effort.QUICK).group(own, KAnonymity(size), rng.child("regions", size)).labels
         used = np.unique(labels[: len(loose)])  # a region of absent persons only is not published
         number = np.full(int(labels.max()) + 1, -1, np.int32)
         number[used] = np.arange(len(used))
@@ -209,14 +217,18 @@ def _partition(groups: CodeArray) -> Partition:
     return Partition(inside, offsets_of(sizes), len(groups))
 
 
-def what_is_told(made: Made, now: Situation, terms: Terms) -> tuple[Entries, ...]:
-    """Return what the vault has to remember."""
-    values = now.bounded(terms.harmless)
-    fresh = linked(made.groups, values, made.absent)
+def told_after(made: FormedGroups, now: PublishableRecords, terms: Terms) -> Pairs:
+    """Return what is told of everybody who is published once the release is out, of the pairs that it touches."""
+    fresh = linked(made.groups, now.bounded(terms.harmless), made.absent)
     all_of = updated(now.pairs, fresh)
     # A cohort tells of its permanent values what it told before.
     known = np.isin(fresh.value, terms.permanent) & (all_of.links > 1)
-    kept = all_of.select(~known)
+    return all_of.select(~known)
+
+
+def what_is_told(made: FormedGroups, now: PublishableRecords, terms: Terms) -> tuple[Entries, ...]:
+    """Return what the vault has to remember."""
+    values, kept = now.bounded(terms.harmless), told_after(made, now, terms)
     rows = pl.DataFrame({"record": kept.record, "value": kept.value, "links": kept.links, "survival": kept.survival})
     entries = [Entries(SURVIVAL, rows)]
     if len(terms.permanent):
@@ -244,7 +256,7 @@ def what_is_told(made: Made, now: Situation, terms: Terms) -> tuple[Entries, ...
     return tuple(entries)
 
 
-def rows_of(made: Made, now: Situation, memory: Memory, name: str, dtype: pl.DataType) -> Rows:
+def rows_of(made: FormedGroups, now: PublishableRecords, memory: Memory, name: str, dtype: pl.DataType) -> Rows:
     """Return the rows, with the values of the sensitive column as they are told."""
     record = np.flatnonzero(made.groups >= 0).astype(np.int32)
     values = _told_values(now, memory, dtype)
@@ -252,7 +264,7 @@ def rows_of(made: Made, now: Situation, memory: Memory, name: str, dtype: pl.Dat
     return Rows(record, made.place[record], made.groups[record], {name: shown})
 
 
-def _told_values(now: Situation, memory: Memory, dtype: pl.DataType) -> Values:
+def _told_values(now: PublishableRecords, memory: Memory, dtype: pl.DataType) -> Values:
     """Return the value of each record as it is told: texts where some are suppressed."""
     known = parsed(memory.texts, dtype)
     if not now.hidden.any():
@@ -261,7 +273,7 @@ def _told_values(now: Situation, memory: Memory, dtype: pl.DataType) -> Values:
     return Values(texts, np.where(now.hidden, len(known), now.values))
 
 
-def as_published(snapshot: Snapshot, now: Situation, memory: Memory) -> Snapshot | None:
+def as_published(snapshot: Snapshot, now: PublishableRecords, memory: Memory) -> Snapshot | None:
     """Return the snapshot with the values that are published, where these are not its own; else None."""
     if not now.hidden.any() and np.array_equal(now.values, memory.values):
         return None

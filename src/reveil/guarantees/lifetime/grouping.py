@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from reveil.core.arrays import CodeArray, IntArray, offsets_of_sorted
 from reveil.core.errors import InfeasibleError
-from reveil.core.kernels import budgets
-from reveil.guarantees.lifetime.strategies import Geometric
+from reveil.core.kernels import budget_mending, budgets
+from reveil.core.kernels.budget_items import Items
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-NEAR = 128  # free records around a seed among which the best ones are chosen
+NEIGHBOURS = 128  # free records around a seed among which the best ones are chosen
 REACH = 512  # records on either side whose groups are asked to take one that is left over
 _TABLE = 1 << 12
 _ROUNDING = 1e-9
@@ -39,10 +39,10 @@ _WAYS_OUT = (
     "Declare values harmless that need no protection, ask for a smaller l, fewer releases or a smaller alpha, or "
     "publish more records at once."
 )
-_REST = (
+_LET_REST = (
     'A series of its own, into which these releases are adopted first, can let people rest: when_exhausted = "rest".'
 )
-_SOONER = "Set largest lower, so that they rest sooner; that may be changed in a series at any time."
+SOONER = "Set largest lower, so that they rest sooner; that may be changed in a series at any time."
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
         labels, groups = line.grow(most, demand.hold(size, most), size, own_needs)
         todo = np.flatnonzero(labels < 0)
         if 0 < len(todo) <= size + total // _FEW:
-            budgets.place(line.items, line.points, labels, groups, todo, most, REACH)
+            budget_mending.place(line.items, line.points, labels, groups, todo, most, REACH)
         if (labels >= 0).all():
-            budgets.split(line.items, line.points, labels, groups, most, least)
+            budget_mending.split(line.items, line.points, labels, groups, most, least)
             return line.named(labels)
         size += max(1, size // 4) if size < _LARGE * least else size
     if line.all_allowed(rule):
@@ -113,7 +113,7 @@ def form_groups(crowd: Crowd, rule: Rule) -> CodeArray:
     raise InfeasibleError(
         "no groups were found in which everybody's budget suffices: too many persons were linked with the same values "
         "too often",
-        hint=_SOONER if isinstance(rule.strategy, Geometric) else _REST,
+        hint=SOONER if rule.strategy.grows else _LET_REST,
     )
 
 
@@ -155,7 +155,7 @@ def check_demand(values: CodeArray, own_needs: FloatArray, total: int, domain: i
         raise InfeasibleError(
             f"the persons with one value were linked with it before, and now need {worst:,.0f} rows in all; there are "
             f"{total:,}",
-            hint=_SOONER,
+            hint=SOONER,
         )
     return Demand(counts, rows / np.maximum(counts, 1) + (counts == 0) * rule.strategy.ratio(rule.l))
 
@@ -175,7 +175,7 @@ class _Line:
     """The items in the order of the curve, as the kernels want them."""
 
     order: IntArray
-    items: budgets.Items
+    items: Items
     points: FloatArray
 
     @classmethod
@@ -187,7 +187,7 @@ class _Line:
         item = place[crowd.pair_item[useful]]
         by_item = np.argsort(item, kind="stable")
         values, pair_values = crowd.values[order], crowd.pair_value[useful][by_item]
-        items = budgets.Items(
+        items = Items(
             values,
             offsets_of_sorted(item[by_item], len(order)),
             pair_values,
@@ -213,8 +213,8 @@ class _Line:
     def own_needs(self) -> FloatArray:
         """Return what each item needs for the value that it has."""
         owner, found = self.owner(), np.zeros(len(self.values))
-        own = self.items.pair_values == self.values[owner]
-        found[owner[own]] = self.items.pair_needs[own]
+        present = self.items.pair_values == self.values[owner]
+        found[owner[present]] = self.items.pair_needs[present]
         return found
 
     def grow(self, most: IntArray, hold: IntArray, size: int, own_needs: FloatArray) -> tuple[CodeArray, int]:
@@ -224,7 +224,9 @@ class _Line:
         seeds = np.concatenate([hard, np.arange(len(self.values))])
         finite = own_needs[np.isfinite(own_needs)]
         limit = min(max(4 * size, int(finite.max(initial=0)) + size), len(most) - 1, len(self.values))
-        labels, groups = budgets.grow(self.items, self.points, seeds, budgets.Sizes(most, hold, size, limit), NEAR)
+        labels, groups = budgets.grow(
+            self.items, self.points, seeds, budgets.Sizes(most, hold, size, limit), NEIGHBOURS
+        )
         return labels, groups
 
     def all_allowed(self, rule: Rule) -> bool:

@@ -26,14 +26,16 @@ FloatArray = npt.NDArray[np.float64]
 
 ROUNDING = 1e-12  # more than products of so few floats can be off, and less than anybody could use
 _SMALL = 1 << 12  # groups up to this size are judged exactly, larger ones a hair too strictly
-MOST = 10_000  # releases, or alpha: beyond that groups would be as large as tables
-_NEAR = 1e-6
+LARGEST_SETTING = 10_000  # releases, or alpha: beyond that groups would be as large as tables
+_ROUNDED = 1e-6
 
 
 class Strategy(ABC):
     """What a group must look like for one more link of a person with a value."""
 
     kind: ClassVar[str]
+    grows: ClassVar[bool] = False  # whether pairs need larger groups the more was told; then there is a largest one
+    GROWTH: ClassVar[int] = 10  # by default a pair is used up when it needs so many times its first group
 
     @abstractmethod
     def share(self, l: Fraction) -> float:
@@ -54,9 +56,23 @@ class Strategy(ABC):
     def settings(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
 
-    @abstractmethod
     def further(self, survival: FloatArray, links: IntArray, l: Fraction, largest: float) -> IntArray:
-        """Return how many further links at the smallest group allowed each pair has, before it is used up."""
+        """Return how many further links at the smallest group allowed each pair has, before it is used up.
+
+        Each is linked again and again, until it would need a larger group; ``largest`` is finite. Where nothing of the
+        budget is left there is no further link, whatever a strategy says it needs.
+        """
+        found = np.zeros(len(survival), np.int64)
+        bound = float(1 - 1 / l) * (1 - _ROUNDED)
+        survival, links = survival.astype(np.float64), links.copy()
+        while True:
+            needed = np.maximum(self.needs(survival, links, l), self.ratio(l))
+            able = (needed <= largest) & (survival >= bound)
+            if not able.any():
+                return found
+            found += able
+            survival = np.where(able, survival * (1 - 1 / needed), survival)
+            links = links + 1
 
     def used_up(self, survival: FloatArray, links: IntArray, l: Fraction, largest: float) -> BoolArray:
         """Return which pairs can be linked no more, by groups of at most ``largest`` rows per row with the value."""
@@ -83,7 +99,7 @@ class Strategy(ABC):
         """
         exact = sizes * self.share(l)
         counts: IntArray = np.floor(exact * (1 - ROUNDING)).astype(np.int64)
-        close = (np.abs(exact - np.round(exact)) <= _NEAR * (1 + exact)) & (sizes <= _SMALL)
+        close = (np.abs(exact - np.round(exact)) <= _ROUNDED * (1 + exact)) & (sizes <= _SMALL)
         for place in np.flatnonzero(close):
             count = round(float(exact[place]))
             counts[place] = count if self.fits(count, int(sizes[place]), l) else count - 1
@@ -107,8 +123,10 @@ class ConstantRatio(Strategy):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "releases", whole_number("releases", self.releases, least=1))
-        if self.releases > MOST:
-            raise ConfigError(f"releases must be at most {MOST:,}", hint="So long a series needs huge groups.")
+        if self.releases > LARGEST_SETTING:
+            raise ConfigError(
+                f"releases must be at most {LARGEST_SETTING:,}", hint="So long a series needs huge groups."
+            )
 
     def share(self, l: Fraction) -> float:
         """Return 1 - (1 - 1/l)^(1/releases)."""
@@ -139,6 +157,34 @@ class ConstantRatio(Strategy):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EvenSpread(ConstantRatio):
+    """What is left of a pair's budget, spread evenly over the links that it is still meant to have.
+
+    A new pair needs what it needs under the constant ratio. After j of ``releases`` links the next group may spend
+    1 - ((1 - 1/l)/S)^(1/(releases - j)); after all of them, what is left, if groups can be so large. So what
+    groups did not spend, because they had to be larger or the value was rare in them, is spent later, and a pair is
+    used up by what was told and not by how often: somebody who was in groups of thirty rows of which one had the value
+    has most of their budget left. S >= 1 - 1/l, because no group spends more than all that is left.
+    """
+
+    kind: ClassVar[str] = "spread"
+    grows: ClassVar[bool] = True
+
+    def needs(self, survival: FloatArray, links: IntArray, l: Fraction) -> FloatArray:
+        """Return n/n_s for an even part of what is left; 0 where the constant ratio asks for no less."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.log(survival) - np.log1p(-float(1 / l))
+            over = np.where(links < self.releases, self.releases - links, 1)
+            needed = np.where(left > ROUNDING, -1 / np.expm1(-left / over), np.inf)
+        as_new = (links == 0) | (needed <= self.ratio(l) * (1 + ROUNDING))
+        return np.where(as_new, 0.0, needed)
+
+    def further(self, survival: FloatArray, links: IntArray, l: Fraction, largest: float) -> IntArray:
+        """Link each pair again and again."""
+        return Strategy.further(self, survival, links, l, largest)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Geometric(Strategy):
     """In each release an alpha-th of what is left: n/n_s >= alpha l S/(l S - (l - 1)), with alpha above 1.
 
@@ -147,7 +193,7 @@ class Geometric(Strategy):
     """
 
     kind: ClassVar[str] = "geometric"
-    GROWTH: ClassVar[int] = 10  # by default a pair is used up when it needs so many times its first group
+    grows: ClassVar[bool] = True
 
     alpha: float
 
@@ -158,8 +204,10 @@ class Geometric(Strategy):
                 f"alpha must be above 1, not {self.alpha!r}",
                 hint="With alpha = 1 one release spends everything. Take 3 or more.",
             )
-        if alpha > MOST:
-            raise ConfigError(f"alpha must be at most {MOST:,}", hint="Groups are at least alpha times l large.")
+        if alpha > LARGEST_SETTING:
+            raise ConfigError(
+                f"alpha must be at most {LARGEST_SETTING:,}", hint="Groups are at least alpha times l large."
+            )
         object.__setattr__(self, "alpha", plain_number(alpha))
 
     @property
@@ -177,23 +225,10 @@ class Geometric(Strategy):
     def needs(self, survival: FloatArray, links: IntArray, l: Fraction) -> FloatArray:
         """Return alpha times the bound of theorem 1."""
         scaled = float(l) * survival
-        rest = scaled - float(l - 1)
+        margin = scaled - float(l - 1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            needed = float(self._alpha) * scaled / rest
-        return np.where(links == 0, 0.0, np.where(rest > ROUNDING, needed, np.inf))
-
-    def further(self, survival: FloatArray, links: IntArray, l: Fraction, largest: float) -> IntArray:
-        """Link each pair again and again at the smallest group it may have, until it would need a larger one."""
-        found = np.zeros(len(survival), np.int64)
-        survival, links = survival.astype(np.float64), links.copy()
-        while True:
-            needed = np.maximum(self.needs(survival, links, l), self.ratio(l))
-            able = needed <= largest
-            if not able.any():
-                return found
-            found += able
-            survival = np.where(able, survival * (1 - 1 / needed), survival)
-            links = links + 1
+            needed = float(self._alpha) * scaled / margin
+        return np.where(links == 0, 0.0, np.where(margin > ROUNDING, needed, np.inf))
 
     def settings(self) -> dict[str, JSON]:
         """Return the name and alpha."""
@@ -202,5 +237,6 @@ class Geometric(Strategy):
 
 STRATEGIES: dict[str, tuple[type[Strategy], str]] = {
     ConstantRatio.kind: (ConstantRatio, "releases"),
+    EvenSpread.kind: (EvenSpread, "releases"),
     Geometric.kind: (Geometric, "alpha"),
 }

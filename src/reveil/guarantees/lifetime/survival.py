@@ -64,15 +64,15 @@ def linked(groups: CodeArray, values: CodeArray, extra: IntArray | None = None) 
     survival is that of this release, the links are 1.
     """
     record = np.flatnonzero(groups >= 0)
-    own, told = groups[record].astype(np.int64), values[record]
-    n_groups = int(own.max(initial=-1)) + 1
-    sizes = np.bincount(own, minlength=n_groups)
-    members = Ragged.grouped(own, n_groups, record)
+    group, told = groups[record].astype(np.int64), values[record]
+    n_groups = int(group.max(initial=-1)) + 1
+    sizes = np.bincount(group, minlength=n_groups)
+    members = Ragged.grouped(group, n_groups, record)
     # How often each value is in each group.
     room = int(told.max(initial=-1)) + 1
     if not room:
         return Pairs.nothing()
-    keys, counts = np.unique(own[told >= 0] * room + told[told >= 0], return_counts=True)
+    keys, counts = np.unique(group[told >= 0] * room + told[told >= 0], return_counts=True)
     group, value = keys // room, (keys % room).astype(np.int32)
     rows = sizes if extra is None else sizes + extra
     survival = 1 - counts / rows[group]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.refinement.ledgers import CELLS, TOLD
-from reveil.guarantees.refinement.past import Told
+from reveil.guarantees.refinement.ledgers import CELLS, TOLD_VALUES
+from reveil.guarantees.refinement.past import ToldValues
 from reveil.models.statistics import Histogram
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Absent:
     person: CodeArray = field(repr=False)
     cell: CodeArray = field(repr=False)
     quasi: Mapping[str, CodeArray] = field(repr=False)
-    told: tuple[Told, ...] = field(repr=False)
+    told: tuple[ToldValues, ...] = field(repr=False)
     able: BoolArray = field(repr=False)
 
     @property
@@ -59,24 +59,24 @@ def absent_of(book: Book, reading: Reading, cells: IntArray, quasi: Iterable[str
     person, place, here = person[order], place[order], (record[gone] >= 0)[order]
     last = book.last(person)
     missing = np.full(len(person), -1, np.int32)
-    own = {name: last.get(name, missing) for name in quasi}
+    records = {name: last.get(name, missing) for name in quasi}
     able = ~here
-    for codes in own.values():
+    for codes in records.values():
         able &= codes >= 0
     told = []
-    rows = book.rows(TOLD, "person", person) if reading.words else pl.DataFrame()
-    for word in reading.words:
-        mine = rows.filter(pl.col("attribute") == word.number)
+    rows = book.rows(TOLD_VALUES, "person", person) if reading.codings else pl.DataFrame()
+    for coding in reading.codings:
+        mine = rows.filter(pl.col("attribute") == coding.number)
         mine = mine.select(
             "release",
             unit=pl.Series(np.searchsorted(person, mine["person"].to_numpy())),
-            value=pl.Series(word.own[mine["value"].to_numpy()]),
+            value=pl.Series(coding.of_model[mine["value"].to_numpy()]),
         )
-        told.append(Told.of(mine, "unit"))
+        told.append(ToldValues.of(mine, "unit"))
         known = np.zeros(len(person), np.bool_)
         known[mine["unit"].to_numpy()] = True
         able &= known
-    return Absent(person, place, own, tuple(told), able)
+    return Absent(person, place, records, tuple(told), able)
 
 
 def helpers(judge: Judge, present: BoolArray, wanting: BoolArray, absent: Absent, rank: IntArray) -> BoolArray:
@@ -119,11 +119,11 @@ def _both_valid(
     """Return the cells in which the present with some helpers are a valid piece, and so are the others."""
     past = judge.past
     beside, left = [], []
-    for said, told in zip(past.said, absent.told, strict=True):
-        unit, version, value = said.of_units(absent.cell, told)
-        own = trial[unit]
-        more = Histogram.of(version[own], value[own], len(said.cell), said.attribute.domain)
-        mine = said.histogram(present).merge(more)
+    for versions, told in zip(past.versions, absent.told, strict=True):
+        unit, version, value = versions.of_units(absent.cell, told)
+        tried = trial[unit]
+        more = Histogram.of(version[tried], value[tried], len(versions.cell), versions.attribute.domain)
+        mine = versions.histogram(present).merge(more)
         beside.append(mine)
-        left.append(said.counts.less(mine))
+        left.append(versions.counts.less(mine))
     return judge.of_members(here + taken, beside) & judge.of_members(past.sizes - here - taken, left)

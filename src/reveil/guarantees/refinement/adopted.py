@@ -34,7 +34,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import ConfigError
-from reveil.guarantees.refinement.entries import Cut, Pieces
+from reveil.guarantees.refinement.entries import Assignment, Pieces
 from reveil.guarantees.refinement.judging import Judge
 from reveil.guarantees.refinement.ledgers import CLOSED, SEALED, WHOLE
 from reveil.guarantees.refinement.told_pieces import told_apart
@@ -61,7 +61,7 @@ class Fitted:
     ``merged`` persons are in ``cells`` that stay whole.
     """
 
-    cut: Cut
+    cut: Assignment
     state: CodeArray = field(repr=False)
     ended: BoolArray = field(repr=False)
     unsafe_groups: int
@@ -72,10 +72,10 @@ class Fitted:
     def sealed(self, reading: Reading, nobody: Absent) -> Entries:
         """Return which cells are not cut any more, or closed."""
         pieces = Pieces.of(reading, self.cut, nobody)
-        own = self.state > 0
+        marked = self.state > 0
         rows = {
-            "cell": np.concatenate([pieces.number[own], reading.past.numbers[self.ended]]).astype(np.int32),
-            "state": np.concatenate([self.state[own], np.full(int(self.ended.sum()), CLOSED)]).astype(np.int32),
+            "cell": np.concatenate([pieces.number[marked], reading.past.numbers[self.ended]]).astype(np.int32),
+            "state": np.concatenate([self.state[marked], np.full(int(self.ended.sum()), CLOSED)]).astype(np.int32),
         }
         return Entries(SEALED, pl.DataFrame(rows).unique("cell", keep="last", maintain_order=True))
 
@@ -95,8 +95,8 @@ def fitted(reading: Reading, model: Model, members: Membership, shown: dict[str,
     pieces, first, piece = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     group = np.full(len(label), -1, np.int32)
     group[there] = piece.ravel()
-    own, of_piece, n = group[there], pieces[:, 1], len(first)
-    cell, sizes = pieces[:, 0], np.bincount(own, minlength=n)
+    groups, of_piece, n = group[there], pieces[:, 1], len(first)
+    cell, sizes = pieces[:, 0], np.bincount(groups, minlength=n)
     bad = ~_valid(reading, model, group, n, there)
     invalid = np.zeros(len(closed), np.bool_)
     invalid[members.component[~valid]] = True
@@ -119,18 +119,18 @@ def fitted(reading: Reading, model: Model, members: Membership, shown: dict[str,
     state[ends | ~known | (merged & apart)[of_piece]] = CLOSED
     ended = touched & ((past.sealed == WHOLE) | ~rest_known) & (remain > 0)
     torn = touched & ~Judge(model, past, tables=reading.tables).without(left)
-    rest = int(remain[torn | ended].sum())
+    left_over = int(remain[torn | ended].sum())
     unsafe = ~valid
     broken = np.zeros(len(closed), np.bool_)
     broken[of_piece[bad & known]] = True  # of the others nobody may learn whether they are
     unsafe |= (broken & ~merged & ~closed)[members.component]
     stays = (state == WHOLE) & merged[of_piece]
     return Fitted(
-        Cut(group, np.zeros(0, np.int32), np.zeros(n, np.int64)),
+        Assignment(group, np.zeros(0, np.int32), np.zeros(n, np.int64)),
         state.astype(np.int32),
         ended,
         int(unsafe.sum()),
-        int(sizes[state == CLOSED].sum()) + rest,
+        int(sizes[state == CLOSED].sum()) + left_over,
         int(sizes[stays].sum()),
         int(stays.sum()),
     )
@@ -139,13 +139,13 @@ def fitted(reading: Reading, model: Model, members: Membership, shown: dict[str,
 def shown_by(book: Book, reading: Reading, groups: IntArray, values: pl.DataFrame) -> dict[str, CodeArray]:
     """Return the rows of a release as :func:`fitted` takes them."""
     found = {"": groups.astype(np.int32)}
-    for word in reading.words:
-        name = word.attribute.name
+    for coding in reading.codings:
+        name = coding.attribute.name
         known = book.values(name)
         texts = canonical_text(values[name]).alias("value").to_frame()
         code = texts.join(known, on="value", how="left", maintain_order="left", nulls_equal=True)["code"]
         lasting = code.fill_null(-1).to_numpy().astype(np.int64)
-        found[name] = np.where(lasting >= 0, np.append(word.own, -1)[lasting], -1).astype(np.int32)
+        found[name] = np.where(lasting >= 0, np.append(coding.of_model, -1)[lasting], -1).astype(np.int32)
     return found
 
 
@@ -166,14 +166,16 @@ def _components(
         if not isinstance(part, ValueModel):
             valid &= part.verdict(GroupStats(members.room))
             sure &= part.verdict(GroupStats(persons[component]))
-    for said in reading.past.said:
-        own, codes = said.attribute, shown[said.name]
+    for versions in reading.past.versions:
+        attribute, codes = versions.attribute, shown[versions.name]
         told = codes >= 0
-        table = Reference(np.bincount(codes[told], minlength=own.domain).astype(np.int64), own.ordered, own.levels)
-        counts = Histogram.of(group[told], codes[told], members.n_groups, own.domain)
-        stats = GroupStats(counts.totals, {own.name: counts}, {own.name: table})
+        table = Reference(
+            np.bincount(codes[told], minlength=attribute.domain).astype(np.int64), attribute.ordered, attribute.levels
+        )
+        counts = Histogram.of(group[told], codes[told], members.n_groups, attribute.domain)
+        stats = GroupStats(counts.totals, {attribute.name: counts}, {attribute.name: table})
         for part in model.parts:
-            if isinstance(part, ValueModel) and part.concerns(own.name):
+            if isinstance(part, ValueModel) and part.concerns(attribute.name):
                 valid &= part.verdict(stats)
                 sure &= _surely(part, persons[component], stats)
     # Rows that are nobody's: whoever is in the group may have any part of its values.
@@ -198,17 +200,17 @@ def _valid(reading: Reading, model: Model, group: CodeArray, n_groups: int, ther
     for part in model.parts:
         if not isinstance(part, ValueModel):
             valid &= part.verdict(GroupStats(sizes))
-    for said in reading.past.said:
-        own = said.attribute
-        today = Histogram.of(group[there], own.codes[there], n_groups, own.domain)
-        shown = group[said.record] >= 0
-        pairs = group[said.record[shown]].astype(np.int64) * (len(said.cell) + 1) + said.version[shown]
+    for versions in reading.past.versions:
+        attribute = versions.attribute
+        today = Histogram.of(group[there], attribute.codes[there], n_groups, attribute.domain)
+        shown = group[versions.record] >= 0
+        pairs = group[versions.record[shown]].astype(np.int64) * (len(versions.cell) + 1) + versions.version[shown]
         keys, place = np.unique(pairs, return_inverse=True)
-        then = Histogram.of(place, said.value[shown], len(keys), own.domain)
-        for owner, counts in ((np.arange(n_groups), today), (keys // (len(said.cell) + 1), then)):
-            stats = GroupStats(sizes[owner], {own.name: counts}, {own.name: own.reference(there)})
+        then = Histogram.of(place, versions.value[shown], len(keys), attribute.domain)
+        for owner, counts in ((np.arange(n_groups), today), (keys // (len(versions.cell) + 1), then)):
+            stats = GroupStats(sizes[owner], {attribute.name: counts}, {attribute.name: attribute.reference(there)})
             for part in model.parts:
-                if isinstance(part, ValueModel) and part.concerns(own.name):
+                if isinstance(part, ValueModel) and part.concerns(attribute.name):
                     if isinstance(part, TCloseness) and counts is then:
                         continue  # the judge compares it with the tables of then when it is published next
                     valid[owner[~part.verdict(stats)]] = False

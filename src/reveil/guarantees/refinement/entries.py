@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.refinement.ledgers import CELLS, COUNTS, PACE, SIZES, TABLES, TOLD
+from reveil.guarantees.refinement.ledgers import CELLS, COUNTS, PACE, SIZES, TABLES, TOLD_VALUES
 from reveil.models.statistics import Histogram
 from reveil.tables.snapshot import canonical_text
 from reveil.vault.protocol import Entries
@@ -16,13 +16,13 @@ from reveil.vault.protocol import Entries
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.guarantees.refinement.absent import Absent
-    from reveil.guarantees.refinement.past import Past, Said, Told
-    from reveil.guarantees.refinement.reading import Reading, Words
+    from reveil.guarantees.refinement.past import CellVersions, Past, ToldValues
+    from reveil.guarantees.refinement.reading import ColumnCoding, Reading
     from reveil.vault.protocol import Book
 
 
 @dataclass(frozen=True)
-class Cut:
+class Assignment:
     """Who is published in which group: the records of a snapshot, some of the absent, and counterfeits.
 
     ``group`` is the group of each record, -1 for those held back, ``beside`` the group of each of the absent, and
@@ -54,7 +54,7 @@ class Pieces:
     next_cell: int
 
     @classmethod
-    def of(cls, reading: Reading, cut: Cut, absent: Absent) -> Pieces:
+    def of(cls, reading: Reading, cut: Assignment, absent: Absent) -> Pieces:
         """Find the cell of each group, and the number that it has from now on."""
         past = reading.past
         cell = np.full(cut.n_groups, -1, np.int32)
@@ -71,7 +71,7 @@ class Pieces:
         return cls(cell, sizes, kept, number, reading.next_cell + len(fresh))
 
 
-def entries_of(reading: Reading, cut: Cut, absent: Absent) -> tuple[Entries, ...]:
+def entries_of(reading: Reading, cut: Assignment, absent: Absent) -> tuple[Entries, ...]:
     """Return what changes: whose cell, the sizes and histograms of cells, and which values were told first."""
     past, release = reading.past, reading.past.release
     pieces = Pieces.of(reading, cut, absent)
@@ -88,12 +88,12 @@ def entries_of(reading: Reading, cut: Cut, absent: Absent) -> tuple[Entries, ...
         }
     )
     taken = np.bincount(pieces.cell[pieces.cell >= 0], pieces.sizes[pieces.cell >= 0], past.n_cells).astype(np.int64)
-    rest = past.sizes - taken
-    left, used_up = torn & (rest > 0), torn & (rest == 0)
+    left_over = past.sizes - taken
+    left, used_up = torn & (left_over > 0), torn & (left_over == 0)
     sizes = pl.DataFrame(
         {
             "cell": np.concatenate([pieces.number[~pieces.kept], past.numbers[left]]).astype(np.int32),
-            "size": np.concatenate([pieces.sizes[~pieces.kept], rest[left]]).astype(np.int32),
+            "size": np.concatenate([pieces.sizes[~pieces.kept], left_over[left]]).astype(np.int32),
         }
     )
     found = [
@@ -111,19 +111,19 @@ def entries_of(reading: Reading, cut: Cut, absent: Absent) -> tuple[Entries, ...
             ),
         ),
     ]
-    if not reading.words:
+    if not reading.codings:
         return tuple(found)
     published = cut.group >= 0
     counts, told = [], []
-    for said, word, theirs in zip(past.said, reading.words, absent.told, strict=True):
-        shown = _Shown.of(said, cut, absent, theirs)
-        if word.attribute.name in reading.tables:  # each release is judged beside a table of its own
+    for versions, coding, theirs in zip(past.versions, reading.codings, absent.told, strict=True):
+        shown = _Shown.of(versions, cut, absent, theirs)
+        if coding.attribute.name in reading.tables:  # each release is judged beside a table of its own
             shown = replace(shown, new=np.ones_like(shown.new))
-        counts.append(_counts(said, word, past, pieces, cut, shown, torn))
-        told.append(_told(word, published & ((past.cell < 0) | said.changed), release))
+        counts.append(_counts(versions, coding, past, pieces, cut, shown, torn))
+        told.append(_told_rows(coding, published & ((past.cell < 0) | versions.changed), release))
     gone = reading.counts.filter(np.isin(reading.counts["cell"].to_numpy(), past.numbers[torn]))
     found.append(Entries(COUNTS, pl.concat(counts), gone.select(COUNTS.keys)))
-    found.append(Entries(TOLD, pl.concat(told)))
+    found.append(Entries(TOLD_VALUES, pl.concat(told)))
     return tuple(found)
 
 
@@ -137,90 +137,104 @@ class _Shown:
     new: BoolArray  # whether the unit has this value since this version
 
     @classmethod
-    def of(cls, said: Said, cut: Cut, absent: Absent, told: Told) -> _Shown:
+    def of(cls, versions: CellVersions, cut: Assignment, absent: Absent, told: ToldValues) -> _Shown:
         """Put the records and the absent who are published beside each other."""
-        unit, version, value = said.of_units(absent.cell, told)
-        group = np.concatenate([cut.group[said.record], cut.beside[unit]]).astype(np.int64)
-        today = said.release[said.version] == said.today
-        mine = np.where(today, said.changed[said.record], said.told.begins(said.record, said.release[said.version]))
-        theirs = told.begins(unit, said.release[version])
+        unit, version, value = versions.of_units(absent.cell, told)
+        group = np.concatenate([cut.group[versions.record], cut.beside[unit]]).astype(np.int64)
+        today = versions.release[versions.version] == versions.today
+        mine = np.where(
+            today,
+            versions.changed[versions.record],
+            versions.told.begins(versions.record, versions.release[versions.version]),
+        )
+        theirs = told.begins(unit, versions.release[version])
         here = group >= 0
         return cls(
             group[here],
-            np.concatenate([said.version, version])[here],
-            np.concatenate([said.value, value])[here],
+            np.concatenate([versions.version, version])[here],
+            np.concatenate([versions.value, value])[here],
             np.concatenate([mine, theirs])[here],
         )
 
 
 def _counts(
-    said: Said, word: Words, past: Past, pieces: Pieces, cut: Cut, shown: _Shown, torn: BoolArray
+    versions: CellVersions,
+    coding: ColumnCoding,
+    past: Past,
+    pieces: Pieces,
+    cut: Assignment,
+    shown: _Shown,
+    torn: BoolArray,
 ) -> pl.DataFrame:
     """Return the histograms of new cells in all their versions, of what is left of old ones, and of changed ones."""
     # A group needs the version in which its people were told first, and those in which one of them changed.
-    room = len(said.cell) + 1
+    room = len(versions.cell) + 1
     key = shown.group * room + shown.version
     tells = np.isin(key, np.unique(key[shown.new])) & ~pieces.kept[shown.group]
-    new = _rows(word, pieces.number[shown.group[tells]], said.release[shown.version[tells]], shown.value[tells])
+    new = _rows(coding, pieces.number[shown.group[tells]], versions.release[shown.version[tells]], shown.value[tells])
     fresh = np.flatnonzero((cut.group >= 0) & (past.cell < 0))
-    today = np.full(len(fresh), said.today)
-    born = _rows(word, pieces.number[cut.group[fresh]], today, said.attribute.codes[fresh])
+    today = np.full(len(fresh), versions.today)
+    born = _rows(coding, pieces.number[cut.group[fresh]], today, versions.attribute.codes[fresh])
     # A cell that stays whole has a new version where somebody changed: all of it, as of today.
     changed = np.zeros(past.n_cells + 1, np.bool_)
-    moved = shown.new & (said.release[shown.version] == said.today)
+    moved = shown.new & (versions.release[shown.version] == versions.today)
     kept = pieces.kept[shown.group[moved]]
     changed[pieces.cell[shown.group[moved][kept]]] = True
-    grown = _histogram_rows(word, past, said, said.counts, changed[said.cell] & (said.release == said.today))
+    grown = _histogram_rows(
+        coding, past, versions, versions.counts, changed[versions.cell] & (versions.release == versions.today)
+    )
     # What is left of a torn cell, in every version so far.
-    before = torn[said.cell] & (said.release != said.today)
-    own = before[shown.version]
-    gone = Histogram.of(shown.version[own], shown.value[own], len(said.cell), said.attribute.domain)
-    left = _histogram_rows(word, past, said, said.counts.masked(before).less(gone), before)
+    before = torn[versions.cell] & (versions.release != versions.today)
+    there = before[shown.version]
+    gone = Histogram.of(shown.version[there], shown.value[there], len(versions.cell), versions.attribute.domain)
+    left = _histogram_rows(coding, past, versions, versions.counts.masked(before).less(gone), before)
     return pl.concat([new, born, grown, left])
 
 
-def _rows(word: Words, cell: CodeArray, release: IntArray, value: CodeArray) -> pl.DataFrame:
+def _rows(coding: ColumnCoding, cell: CodeArray, release: IntArray, value: CodeArray) -> pl.DataFrame:
     """Count units by cell, release and value."""
-    rows = pl.DataFrame({"cell": cell, "release": release, "value": word.lasting[value]}).cast(pl.Int32)
-    return _numbered(word, rows.group_by("cell", "release", "value").agg(number=pl.len().cast(pl.Int32)))
+    rows = pl.DataFrame({"cell": cell, "release": release, "value": coding.stable[value]}).cast(pl.Int32)
+    return _numbered(coding, rows.group_by("cell", "release", "value").agg(number=pl.len().cast(pl.Int32)))
 
 
-def _histogram_rows(word: Words, past: Past, said: Said, histogram: Histogram, at: BoolArray) -> pl.DataFrame:
+def _histogram_rows(
+    coding: ColumnCoding, past: Past, versions: CellVersions, histogram: Histogram, at: BoolArray
+) -> pl.DataFrame:
     """Return the counts of some versions as rows."""
-    own = at[histogram.groups]
-    version = histogram.groups[own]
+    chosen = at[histogram.groups]
+    version = histogram.groups[chosen]
     rows = pl.DataFrame(
         {
-            "cell": past.numbers[said.cell[version]],
-            "release": said.release[version],
-            "value": word.lasting[histogram.codes[own]],
-            "number": histogram.counts[own],
+            "cell": past.numbers[versions.cell[version]],
+            "release": versions.release[version],
+            "value": coding.stable[histogram.codes[chosen]],
+            "number": histogram.counts[chosen],
         }
     ).cast(pl.Int32)
-    return _numbered(word, rows)
+    return _numbered(coding, rows)
 
 
-def _numbered(word: Words, rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select("cell", pl.lit(word.number, pl.Int32).alias("attribute"), "release", "value", "number")
+def _numbered(coding: ColumnCoding, rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select("cell", pl.lit(coding.number, pl.Int32).alias("attribute"), "release", "value", "number")
 
 
-def _told(word: Words, first: BoolArray, release: int) -> pl.DataFrame:
+def _told_rows(coding: ColumnCoding, first: BoolArray, release: int) -> pl.DataFrame:
     """Return whose value is told for the first time, or is another than before."""
     record = np.flatnonzero(first).astype(np.int32)
     return pl.DataFrame(
         {
             "record": record,
-            "attribute": np.full(len(record), word.number, np.int32),
+            "attribute": np.full(len(record), coding.number, np.int32),
             "release": np.full(len(record), release, np.int32),
-            "value": word.lasting[word.attribute.codes[record]],
+            "value": coding.stable[coding.attribute.codes[record]],
         }
     )
 
 
-def table_entries(words: Words, published: pl.Series, book: Book, release: int) -> Entries:
+def table_entries(codings: ColumnCoding, published: pl.Series, book: Book, release: int) -> Entries:
     """Return the whole table of a release in one attribute, counterfeits included."""
-    known = book.values(words.attribute.name).select(text="value", value="code")
+    known = book.values(codings.attribute.name).select(text="value", value="code")
     told = canonical_text(published).alias("text").to_frame().group_by("text").agg(number=pl.len().cast(pl.Int32))
     rows = told.join(known, on="text", how="left", nulls_equal=True)
-    attribute, at = pl.lit(words.number, pl.Int32).alias("attribute"), pl.lit(release, pl.Int32).alias("release")
+    attribute, at = pl.lit(codings.number, pl.Int32).alias("attribute"), pl.lit(release, pl.Int32).alias("release")
     return Entries(TABLES, rows.select(attribute, at, "value", "number"))

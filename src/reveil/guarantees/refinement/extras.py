@@ -74,10 +74,10 @@ def _last_boxes(
     cell = np.repeat(np.arange(len(cells)), many)
     turn = ranks_in_rows(many)
     codes = {}
-    for name, own in zip(names, per, strict=True):
+    for name, many in zip(names, per, strict=True):
         mine = np.append(rows.filter(pl.col("attribute") == book.number(name))["code"].to_numpy(), -1)
-        first = offsets_of(own)[:-1]
-        found = mine[np.where(own[cell] > 0, first[cell] + turn % np.maximum(own, 1)[cell], -1)]
+        first = offsets_of(many)[:-1]
+        found = mine[np.where(many[cell] > 0, first[cell] + turn % np.maximum(many, 1)[cell], -1)]
         # A column that the last release did not have widens nothing: the value of somebody who is there will do.
         codes[name] = np.where(found >= 0, found, lenders[name][cells[cell]]).astype(np.int32)
     return cells[cell].astype(np.int32), codes
@@ -90,7 +90,7 @@ def extended(
     schema, frame = snapshot.schema, _as_told(snapshot.frame, reading, before, book)
     if not len(extras.cell):
         return snapshot if frame is snapshot.frame else replace(snapshot, frame=frame)
-    words = {word.attribute.name: (word, at) for at, word in enumerate(reading.words)}
+    codings = {coding.attribute.name: (coding, at) for at, coding in enumerate(reading.codings)}
     chosen = np.flatnonzero(decided.beside)
     columns = []
     for name in frame.columns:
@@ -98,11 +98,11 @@ def extended(
         if role is Role.QUASI:
             columns.append(decoded(book, name, extras.quasi[name], dtype))
         elif role is Role.SENSITIVE:
-            word, at = words[name]
-            own = decoded(book, name, word.lasting[decided.absent.last(at)[chosen]], dtype)
+            coding, at = codings[name]
+            known = decoded(book, name, coding.stable[decided.absent.last(at)[chosen]], dtype)
             # A row that only widens a box has no value: any that occurs will do.
-            fill = frame[name].gather(np.zeros(len(extras.cell) - len(own), np.int64))
-            columns.append(pl.concat([own, fill]))
+            fill = frame[name].gather(np.zeros(len(extras.cell) - len(known), np.int64))
+            columns.append(pl.concat([known, fill]))
         else:
             columns.append(pl.Series(name, [None] * len(extras.cell), dtype))
     return replace(snapshot, frame=pl.concat([frame, pl.DataFrame(columns)]))
@@ -110,11 +110,11 @@ def extended(
 
 def _as_told(frame: pl.DataFrame, reading: Reading, before: Reading, book: Book) -> pl.DataFrame:
     """Return the table with the values that are published."""
-    for now, word in zip(before.words, reading.words, strict=True):
-        name = word.attribute.name
-        moved = np.flatnonzero(now.attribute.codes != word.attribute.codes)
+    for now, coding in zip(before.codings, reading.codings, strict=True):
+        name = coding.attribute.name
+        moved = np.flatnonzero(now.attribute.codes != coding.attribute.codes)
         if len(moved):
-            told = decoded(book, name, word.lasting[word.attribute.codes[moved]], frame.schema[name])
+            told = decoded(book, name, coding.stable[coding.attribute.codes[moved]], frame.schema[name])
             frame = frame.with_columns(frame[name].scatter(moved, told))
     return frame
 

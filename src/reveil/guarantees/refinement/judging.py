@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.core.arrays import BoolArray, IntArray
-    from reveil.guarantees.refinement.past import Past, Said
+    from reveil.guarantees.refinement.past import CellVersions, Past
 
 
 @dataclass(frozen=True)
@@ -38,17 +38,19 @@ class Judge:
 
         With what was told of them in every release, and with ``today``'s values.
         """
-        own = [said.histogram(chosen) for said in self.past.said]
-        return self._valid(self.past.count(chosen), own, today=today)
+        histograms = [versions.histogram(chosen) for versions in self.past.versions]
+        return self._valid(self.past.count(chosen), histograms, today=today)
 
     def without(self, chosen: BoolArray) -> BoolArray:
         """Return, for each cell, whether its members without the chosen records are a valid piece or none, as told."""
         sizes = self.past.sizes - self.past.count(chosen)
-        return self._valid(sizes, [said.counts.less(said.histogram(chosen)) for said in self.past.said], today=False)
+        return self._valid(
+            sizes, [versions.counts.less(versions.histogram(chosen)) for versions in self.past.versions], today=False
+        )
 
     def whole(self) -> BoolArray:
         """Return whether each cell is valid as told."""
-        return self._valid(self.past.sizes, [said.counts for said in self.past.said], today=False)
+        return self._valid(self.past.sizes, [versions.counts for versions in self.past.versions], today=False)
 
     def of_members(self, sizes: IntArray, histograms: list[Histogram]) -> BoolArray:
         """Return whether pieces are valid as told that are given by their size per cell and histograms per version."""
@@ -59,34 +61,36 @@ class Judge:
         for part in self.model.parts:
             if not isinstance(part, ValueModel):
                 valid &= part.verdict(GroupStats(sizes))
-        for said, own in zip(self.past.said, histograms, strict=True):
-            fails = ~self._versions(said, sizes[said.cell], own, today=today)
-            valid[said.cell[fails]] = False
+        for versions, histogram in zip(self.past.versions, histograms, strict=True):
+            fails = ~self._versions(versions, sizes[versions.cell], histogram, today=today)
+            valid[versions.cell[fails]] = False
         return valid
 
-    def _versions(self, said: Said, sizes: IntArray, own: Histogram, *, today: bool) -> BoolArray:
+    def _versions(self, versions: CellVersions, sizes: IntArray, histogram: Histogram, *, today: bool) -> BoolArray:
         """Return which versions of a piece the models about one attribute accept."""
-        valid: BoolArray = np.ones(len(said.cell), np.bool_)
+        valid: BoolArray = np.ones(len(versions.cell), np.bool_)
         for part in self.model.parts:
-            if not isinstance(part, ValueModel) or not part.concerns(said.name):
+            if not isinstance(part, ValueModel) or not part.concerns(versions.name):
                 continue
             if isinstance(part, TCloseness):  # today's table is not known before everything is decided
-                for release in np.unique(said.release[said.release != said.today]):
-                    at = said.release == release
-                    valid[at] &= part.verdict(self._stats(said, sizes, own, at, int(release)))
+                for release in np.unique(versions.release[versions.release != versions.today]):
+                    at = versions.release == release
+                    valid[at] &= part.verdict(self._stats(versions, sizes, histogram, at, int(release)))
                 continue
-            every = np.ones(len(said.cell), np.bool_)
+            every = np.ones(len(versions.cell), np.bool_)
             if self.blind:
-                cells = self._stats(said, said.counts.totals, said.counts, every, None)
+                cells = self._stats(versions, versions.counts.totals, versions.counts, every, None)
                 # All of a cell is as valid as the cell.
                 valid &= part.surely(sizes, cells) | ((sizes == cells.sizes) & part.verdict(cells))
             else:
-                valid &= part.verdict(self._stats(said, sizes, own, every, None))
-        return valid | (said.release == said.today) if not today else valid
+                valid &= part.verdict(self._stats(versions, sizes, histogram, every, None))
+        return valid | (versions.release == versions.today) if not today else valid
 
-    def _stats(self, said: Said, sizes: IntArray, own: Histogram, at: BoolArray, release: int | None) -> GroupStats:
-        attribute = said.attribute
-        counts = np.ones(attribute.domain, np.int64) if release is None else self.tables[said.name][release]
+    def _stats(
+        self, versions: CellVersions, sizes: IntArray, histogram: Histogram, at: BoolArray, release: int | None
+    ) -> GroupStats:
+        attribute = versions.attribute
+        counts = np.ones(attribute.domain, np.int64) if release is None else self.tables[versions.name][release]
         reference = Reference(counts, attribute.ordered, attribute.levels)
-        chosen = own if at.all() else own.select(at)
-        return GroupStats(sizes[at], {said.name: chosen}, {said.name: reference})
+        chosen = histogram if at.all() else histogram.select(at)
+        return GroupStats(sizes[at], {versions.name: chosen}, {versions.name: reference})

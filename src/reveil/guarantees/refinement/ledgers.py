@@ -11,7 +11,7 @@ from __future__ import annotations
 from reveil.vault.protocol import Ledger
 
 CELLS = Ledger("cells", whole=("cell",))
-TOLD = Ledger("told_values", keys=("attribute", "release"), whole=("value",), outlives=False, coded="value")
+TOLD_VALUES = Ledger("told_values", keys=("attribute", "release"), whole=("value",), outlives=False, coded="value")
 SIZES = Ledger("cell_sizes", keys=("cell",), whole=("size",), personal=False)
 COUNTS = Ledger(
     "cell_values",

@@ -10,7 +10,7 @@ import polars as pl
 
 from reveil.core.errors import InfeasibleError
 from reveil.guarantees.draft import Rows, Values
-from reveil.guarantees.refinement.entries import Cut
+from reveil.guarantees.refinement.entries import Assignment
 from reveil.guarantees.refinement.extras import Extras, decoded, extended, extras_of
 from reveil.guarantees.refinement.plan import Decided, Rules, decide, grouped
 from reveil.models.encoding import Codes, encode
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.refinement.reading import Reading
     from reveil.tables.snapshot import Snapshot
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeRelease:
     """Everything that was decided about a release.
 
     ``snapshot`` and ``codes`` have the records asked for, then the dirty ones, then rows that only widen boxes.
@@ -40,12 +41,12 @@ class Made:
     snapshot: Snapshot
     codes: Codes
     partition: Partition
-    cut: Cut
+    cut: Assignment
     extras: Extras
     decided: Decided
 
     @property
-    def remembered(self) -> Cut:
+    def remembered(self) -> Assignment:
         """The cut that the vault has to know: people who are lost are a cell, too."""
         if not self.decided.lost.any():
             return self.cut
@@ -53,13 +54,13 @@ class Made:
         return replace(self.cut, group=group, stand_ins=np.append(self.cut.stand_ins, 0))
 
     @property
-    def told(self) -> int:
+    def publishable(self) -> int:
         """How many records of the snapshot can be published: those asked for, and the dirty ones."""
         return self.asked + self.extras.dirty
 
-    def rows(self, book: Book, names: tuple[str, ...], rng: np.random.Generator) -> Rows:
+    def rows(self, book: Book, names: tuple[str, ...], rng: Dice) -> Rows:
         """Return the rows with the values of the named columns: those of records, then counterfeits."""
-        labels = self.partition.labels[: self.told]
+        labels = self.partition.labels[: self.publishable]
         real = np.flatnonzero(labels >= 0).astype(np.int32)
         fakes = np.repeat(np.arange(self.cut.n_groups, dtype=np.int32), self.cut.stand_ins)
         record = np.concatenate([real, np.full(len(fakes), -1, np.int32)])
@@ -74,9 +75,7 @@ class Made:
             {name: Values(values[name], every) for name in names},
         )
 
-    def _stand_ins(
-        self, book: Book, names: tuple[str, ...], fakes: CodeArray, rng: np.random.Generator
-    ) -> pl.DataFrame:
+    def _stand_ins(self, book: Book, names: tuple[str, ...], fakes: CodeArray, rng: Dice) -> pl.DataFrame:
         """Return the values of counterfeits: those that the absent of the cell were told with, in any order.
 
         So the group shows what the cell has shown before, and nobody learns anything new.
@@ -86,30 +85,29 @@ class Made:
         real = np.flatnonzero(labels >= 0)
         cell_of = np.full(self.cut.n_groups, -1, np.int32)
         cell_of[labels[real]] = past.cell[real]
-        words = {word.attribute.name: (word, at) for at, word in enumerate(reading.words)}
+        codings = {coding.attribute.name: (coding, at) for at, coding in enumerate(reading.codings)}
         columns = []
         for name in names:
             dtype = self.snapshot.frame.schema[name]
-            word, at = words[name]
-            said = past.said[at]
-            today = said.offsets[1:] - 1
+            coding, at = codings[name]
+            versions = past.versions[at]
+            today = versions.offsets[1:] - 1
             beside = np.flatnonzero(self.decided.beside)
             cell = self.decided.absent.cell[beside]
             helped = Histogram.of(
-                today[cell], self.decided.absent.last(at)[beside], len(said.cell), said.attribute.domain
+                today[cell], self.decided.absent.last(at)[beside], len(versions.cell), versions.attribute.domain
             )
-            left = said.counts.less(said.histogram(~reading.rests)).less(helped)
-            take = np.zeros(len(said.cell), np.bool_)
+            left = versions.counts.less(versions.histogram(~reading.rests)).less(helped)
+            take = np.zeros(len(versions.cell), np.bool_)
             take[today[cell_of[np.unique(fakes)]]] = True
             own = take[left.groups]
-            owner = np.repeat(said.cell[left.groups[own]], left.counts[own])
+            owner = np.repeat(versions.cell[left.groups[own]], left.counts[own])
             value = np.repeat(left.codes[own], left.counts[own])
-            mixed = rng.permutation(len(owner))
-            mixed = mixed[np.argsort(owner[mixed], kind="stable")]
+            mixed = rng.child("counterfeits", name).order_by(owner)
             # Both sides cell by cell: as many values as counterfeits.
             codes = np.empty(len(fakes), np.int32)
             codes[np.argsort(cell_of[fakes], kind="stable")] = value[mixed]
-            columns.append(decoded(book, name, word.lasting[codes], dtype))
+            columns.append(decoded(book, name, coding.stable[codes], dtype))
         return pl.DataFrame(columns)
 
 
@@ -119,10 +117,10 @@ def make(
     rules: Rules,
     book: Book,
     method: Grouper,
-    rng: np.random.Generator,
+    rng: Dice,
     lasting: Mapping[str, CodeArray],
     codes: Codes | None,
-) -> Made:
+) -> MadeRelease:
     """Decide about every cell and group those who are published.
 
     A model that compares groups with the table is asked again at the end, because who is held back changes the table:
@@ -142,7 +140,7 @@ def make(
             )
         whole = extended(snapshot, extras, decided, reading, before, book)
         coded = encode(whole) if whole is not snapshot or codes is None else codes
-        partition = grouped(reading, decided, rules, coded, extras.cell, method, rng)
+        partition = grouped(reading, decided, rules, coded, extras.cell, method, rng.child("groups"))
         made = _cut(snapshot.frame.height, whole, coded, partition, extras, decided, reading)
         if not reading.tables:
             return made
@@ -153,6 +151,7 @@ def make(
         cells = before.past.cell[failed]
         held[cells[cells >= 0]] = True
         waiting |= failed & (before.past.cell < 0)
+        rng = rng.child("again")
 
 
 def _cut(
@@ -163,7 +162,7 @@ def _cut(
     extras: Extras,
     decided: Decided,
     reading: Reading,
-) -> Made:
+) -> MadeRelease:
     labels = partition.labels
     beside = np.full(decided.absent.size, -1, np.int32)
     beside[decided.beside] = labels[asked : asked + extras.dirty]
@@ -173,23 +172,23 @@ def _cut(
     cell[labels[:asked][there]] = reading.past.cell[there]
     whole = np.flatnonzero(np.append(decided.stand_ins, 0)[cell] > 0)  # a cell with counterfeits is one group
     stand_ins[whole] = decided.stand_ins[cell[whole]]
-    cut = Cut(labels[:asked], beside, stand_ins)
-    return Made(asked, reading, snapshot, codes, partition, cut, extras, decided)
+    cut = Assignment(labels[:asked], beside, stand_ins)
+    return MadeRelease(asked, reading, snapshot, codes, partition, cut, extras, decided)
 
 
-def _failing(made: Made, rules: Rules) -> BoolArray:
+def _failing(made: MadeRelease, rules: Rules) -> BoolArray:
     """Return the groups that do not satisfy the model beside the table as it is published."""
     codes, partition = made.codes, made.partition
-    real = partition.order[partition.order < made.told]
+    real = partition.order[partition.order < made.publishable]
     groups = partition.labels[real]
     histograms = {a.name: Histogram.of(groups, a.codes[real], partition.n_groups, a.domain) for a in codes.sensitive}
     sizes = np.bincount(groups, minlength=partition.n_groups).astype(np.int64)
     return ~rules.model.verdict(GroupStats(sizes, histograms, codes.references(real)))
 
 
-def without_shapes(made: Made) -> tuple[Snapshot, Codes]:
+def without_shapes(made: MadeRelease) -> tuple[Snapshot, Codes]:
     """Return what verification may see: the records asked for and the dirty ones."""
     frame = made.snapshot.frame
-    if frame.height == made.told:
+    if frame.height == made.publishable:
         return made.snapshot, made.codes
-    return replace(made.snapshot, frame=frame.head(made.told)), made.codes.take(np.arange(made.told))
+    return replace(made.snapshot, frame=frame.head(made.publishable)), made.codes.take(np.arange(made.publishable))

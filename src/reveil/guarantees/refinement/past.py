@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldValues:
     """The values that units (persons, by any number) were published with: a row for the first, and for each change."""
 
     unit: IntArray = field(repr=False)
@@ -36,13 +36,13 @@ class Told:
     value: CodeArray = field(repr=False)
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, unit: str) -> Told:
+    def of(cls, rows: pl.DataFrame, unit: str) -> ToldValues:
         """Take rows with a unit, ``release`` and ``value``."""
-        own = rows.sort(unit, "release")
+        sorted_rows = rows.sort(unit, "release")
         return cls(
-            own[unit].to_numpy().astype(np.int64),
-            own["release"].to_numpy().astype(np.int64),
-            own["value"].to_numpy().astype(np.int32),
+            sorted_rows[unit].to_numpy().astype(np.int64),
+            sorted_rows["release"].to_numpy().astype(np.int64),
+            sorted_rows["value"].to_numpy().astype(np.int32),
         )
 
     @cached_property
@@ -67,7 +67,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Said:
+class CellVersions:
     """What the versions of the touched cells say of one sensitive attribute.
 
     ``attribute`` has the value of each record today, and how values relate. Version v is of the cell ``cell[v]`` and
@@ -78,7 +78,7 @@ class Said:
 
     today: int
     attribute: SensitiveAttribute
-    told: Told
+    told: ToldValues
     cell: CodeArray = field(repr=False)
     release: IntArray = field(repr=False)
     counts: Histogram = field(repr=False)
@@ -97,7 +97,7 @@ class Said:
         """Where the versions of each cell begin, and at last where they end."""
         return offsets_of_sorted(self.cell, int(self.cell.max(initial=-1)) + 1)
 
-    def of_units(self, cell: CodeArray, told: Told) -> tuple[IntArray, IntArray, CodeArray]:
+    def of_units(self, cell: CodeArray, told: ToldValues) -> tuple[IntArray, IntArray, CodeArray]:
         """Return the value of each of some absent units, given by the place of their cells, in each version.
 
         That is a place among the units, a version and a value. Today they have what was told last.
@@ -105,7 +105,7 @@ class Said:
         unit, version = expanded(np.arange(len(cell)), cell, self.offsets)
         return unit, version, told.at(unit, self.release[version])
 
-    def frozen(self, chosen: BoolArray) -> Said:
+    def frozen(self, chosen: BoolArray) -> CellVersions:
         """Return the same with some of the records as they were told last, whatever they are today."""
         moved = np.flatnonzero(chosen & self.changed)
         if not len(moved):
@@ -130,8 +130,8 @@ class Said:
 
     def histogram(self, chosen: BoolArray) -> Histogram:
         """Return, version by version, what those of the chosen records have who are in the cell."""
-        own = chosen[self.record]
-        return Histogram.of(self.version[own], self.value[own], len(self.cell), self.attribute.domain)
+        wanted = chosen[self.record]
+        return Histogram.of(self.version[wanted], self.value[wanted], len(self.cell), self.attribute.domain)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Past:
     cell: CodeArray = field(repr=False)
     numbers: CodeArray = field(repr=False)
     sizes: IntArray = field(repr=False)
-    said: tuple[Said, ...]
+    versions: tuple[CellVersions, ...]
     sealed: CodeArray = field(repr=False)
 
     @property
@@ -155,15 +155,15 @@ class Past:
 
     def count(self, chosen: BoolArray) -> IntArray:
         """Return how many of the chosen records are in each cell."""
-        own = self.cell[chosen & (self.cell >= 0)]
-        return np.bincount(own, minlength=self.n_cells).astype(np.int64)
+        cells = self.cell[chosen & (self.cell >= 0)]
+        return np.bincount(cells, minlength=self.n_cells).astype(np.int64)
 
     @cached_property
     def changed(self) -> BoolArray:
         """Whose value, in any attribute, is another than was told last."""
         changed = np.zeros(len(self.cell), np.bool_)
-        for said in self.said:
-            changed |= said.changed
+        for versions in self.versions:
+            changed |= versions.changed
         return changed
 
 
@@ -177,11 +177,11 @@ def expanded(units: IntArray, cell: CodeArray, offsets: IntArray) -> tuple[IntAr
 def said_of(
     attribute: SensitiveAttribute,
     cell: CodeArray,
-    told: Told,
+    told: ToldValues,
     counts: pl.DataFrame,
     release: int,
     n_cells: int,
-) -> Said:
+) -> CellVersions:
     """Put together what was said of one attribute.
 
     ``counts`` has the columns ``cell`` (a place), ``release``, ``value`` and ``count``: the histograms of all versions
@@ -215,7 +215,7 @@ def said_of(
     told_last = Histogram.of(today[cell[inside]], last[inside], len(cells), domain)
     have = Histogram.of(today[cell[inside]], attribute.codes[inside], len(cells), domain)
     counts_of = before.merge(carried.less(told_last)).merge(have)
-    return Said(
+    return CellVersions(
         release,
         attribute,
         told,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.refinement.past import Past
     from reveil.guarantees.refinement.reading import Reading
@@ -67,7 +68,7 @@ def decide(
     rules: Rules,
     book: Book,
     quasi: Iterable[str],
-    rng: np.random.Generator,
+    rng: Dice,
     held: BoolArray,
     waiting: BoolArray,
 ) -> Decided:
@@ -88,7 +89,7 @@ def decide(
     some = wanting & rules.dirty
     absent = absent_of(book, reading, np.flatnonzero(whole | some), quasi)
     # Whom dice put first: their order says nothing.
-    chosen = helpers(judge, present, some, absent, rng.permutation(absent.size))
+    chosen = helpers(judge, present, some, absent, rng.child("helpers").permutation(absent.size))
     partly = np.zeros(past.n_cells, np.bool_)
     partly[absent.cell[chosen]] = True
     fate[partly] = Fate.SOME
@@ -133,13 +134,13 @@ def _valid_together(model: Model, reading: Reading, fresh: BoolArray) -> bool:
             if not part.verdict(GroupStats(size))[0]:
                 return False
             continue
-        for word in reading.words:
-            own = word.attribute
-            if not part.concerns(own.name):
+        for coding in reading.codings:
+            attribute = coding.attribute
+            if not part.concerns(attribute.name):
                 continue
-            reference = own.reference()
-            counts = Histogram.of(np.zeros(size[0], np.int64), own.codes[fresh], 1, own.domain)
-            if not part.verdict(GroupStats(size, {own.name: counts}, {own.name: reference}))[0]:
+            reference = attribute.reference()
+            counts = Histogram.of(np.zeros(size[0], np.int64), attribute.codes[fresh], 1, attribute.domain)
+            if not part.verdict(GroupStats(size, {attribute.name: counts}, {attribute.name: reference}))[0]:
                 return False
     return True
 
@@ -151,7 +152,7 @@ def grouped(
     codes: Codes,
     extra: CodeArray,
     method: Grouper,
-    rng: np.random.Generator,
+    rng: Dice,
 ) -> Partition:
     """Group those who are published: people who are new, and the members of each cell that nobody was added to.
 
@@ -169,8 +170,9 @@ def grouped(
     open_cells = (decided.fate == Fate.CLEAN) & (sizes >= 2 * rules.least) & (not compares) & (past.sealed == 0)
     is_open = member & ((cell < 0) | np.append(open_cells, False)[cell])
     model = rules.model & KAnonymity(rules.least) if rules.least > 1 else rules.model
-    inside = codes if not past.said else _with_versions(codes, reading, is_open)
-    cut = method.refine(inside, model, rng, _parts(cell, is_open, codes.n), table=codes.references(), blind=rules.blind)
+    inside = codes if not past.versions else _with_versions(codes, reading, is_open)
+    parts = _parts(cell, is_open, codes.n)
+    cut = method.refine(inside, model, rng, parts, table=codes.references(), blind=rules.blind)
     closed = _parts(cell, member & ~is_open, codes.n)
     order = np.concatenate([cut.order, closed.order])
     offsets = np.concatenate([cut.offsets, closed.offsets[1:] + len(cut.order)])
@@ -191,17 +193,18 @@ def _with_versions(codes: Codes, reading: Reading, is_open: BoolArray) -> Codes:
     A cell with fewer versions than others repeats today's.
     """
     more: list[SensitiveAttribute] = []
-    for said in reading.past.said:
-        own = np.flatnonzero(is_open[said.record])
-        turn = said.version[own] - said.offsets[said.cell[said.version[own]]]
-        today = said.release[said.version[own]] == said.today
+    for versions in reading.past.versions:
+        places = np.flatnonzero(is_open[versions.record])
+        turn = versions.version[places] - versions.offsets[versions.cell[versions.version[places]]]
+        today = versions.release[versions.version[places]] == versions.today
         for step in range(int(turn[~today].max(initial=-1)) + 1):
-            at = own[(turn == step) & ~today]
+            at = places[(turn == step) & ~today]
             # A version in which nobody had another value than today says nothing new.
-            if np.array_equal(said.value[at], said.attribute.codes[said.record[at]]):
+            if np.array_equal(versions.value[at], versions.attribute.codes[versions.record[at]]):
                 continue
             values = np.zeros(codes.n, np.int32)
-            values[: len(said.attribute.codes)] = said.attribute.codes
-            values[said.record[at]] = said.value[at]
-            more.append(replace(said.attribute, name=f"{said.name} {step}", codes=values))
+            values[: len(versions.attribute.codes)] = versions.attribute.codes
+            values[versions.record[at]] = versions.value[at]
+            meaning = replace(versions.attribute.meaning, name=f"{versions.name} {step}")
+            more.append(replace(versions.attribute, meaning=meaning, codes=values))
     return replace(codes, sensitive=(*codes.sensitive, *more))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.refinement.ledgers import CELLS, COUNTS, PACE, SEALED, SIZES, TABLES, TOLD
-from reveil.guarantees.refinement.past import Past, Told, said_of
+from reveil.guarantees.refinement.ledgers import CELLS, COUNTS, PACE, SEALED, SIZES, TABLES, TOLD_VALUES
+from reveil.guarantees.refinement.past import Past, ToldValues, said_of
 from reveil.models.encoding import SensitiveAttribute, encode_sensitive
 from reveil.models.t_closeness import TCloseness
 from reveil.tables.notation import parsed
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Words:
+class ColumnCoding:
     """The values of one sensitive column: codes that last, and codes that models understand.
 
-    ``own[code]`` is the model's code of a lasting one that is in use, ``lasting`` goes back.
+    ``of_model[code]`` is the model's code of a stable one that is in use, ``stable`` goes back.
     """
 
     attribute: SensitiveAttribute
     number: int
-    own: CodeArray = field(repr=False)
-    lasting: CodeArray = field(repr=False)
+    of_model: CodeArray = field(repr=False)
+    stable: CodeArray = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Reading:
     """
 
     past: Past
-    words: tuple[Words, ...]
+    codings: tuple[ColumnCoding, ...]
     rests: BoolArray = field(repr=False)
     tables: Mapping[str, Mapping[int, IntArray]] = field(repr=False)
     asked: IntArray = field(repr=False)
@@ -57,9 +57,11 @@ class Reading:
         """Return the same with some of the records as they were told last."""
         if not (chosen & self.past.changed).any():
             return self
-        said = tuple(own.frozen(chosen) for own in self.past.said)
-        words = tuple(replace(word, attribute=own.attribute) for word, own in zip(self.words, said, strict=True))
-        return replace(self, past=replace(self.past, said=said), words=words)
+        versions = tuple(each.frozen(chosen) for each in self.past.versions)
+        codings = tuple(
+            replace(coding, attribute=each.attribute) for coding, each in zip(self.codings, versions, strict=True)
+        )
+        return replace(self, past=replace(self.past, versions=versions), codings=codings)
 
 
 def read(
@@ -78,42 +80,42 @@ def read(
     rows = book.of_records(CELLS)
     cell = np.full(size, -1, np.int64)
     cell[rows["record"].to_numpy()] = rows["cell"].to_numpy()
-    told = book.of_records(TOLD)
+    told = book.of_records(TOLD_VALUES)
     rests = np.zeros(size, np.bool_)
     for name in columns:
         known = np.zeros(size, np.bool_)
         known[told.filter(pl.col("attribute") == book.number(name))["record"].to_numpy()] = True
         rests |= (cell >= 0) & ~known
     numbers, place = np.unique(cell[(cell >= 0) & ~rests], return_inverse=True)
-    own = np.full(size, -1, np.int32)
-    own[(cell >= 0) & ~rests] = place
+    cell_of_record = np.full(size, -1, np.int32)
+    cell_of_record[(cell >= 0) & ~rests] = place
     sizes = book.rows(SIZES, "cell", numbers)
     if not np.array_equal(sizes["cell"], numbers):
         raise ValueError("a cell has no size")
     counts = book.rows(COUNTS, "cell", numbers) if columns else pl.DataFrame()
-    said, words = [], []
+    versions, codings = [], []
     tables: dict[str, Mapping[int, IntArray]] = {}
     parts = [part for part in model.parts if isinstance(part, TCloseness)]
     compared = [name for name in columns if any(part.concerns(name) for part in parts)]
     for name, (column, dtype) in columns.items():
         number = book.number(name)
-        mine = told.filter(pl.col("attribute") == number, pl.Series(own[told["record"].to_numpy()] >= 0))
+        mine = told.filter(pl.col("attribute") == number, pl.Series(cell_of_record[told["record"].to_numpy()] >= 0))
         theirs = counts.filter(pl.col("attribute") == number)
         table = book.rows(TABLES, "attribute", np.array([number])) if name in compared else None
         more = () if table is None else (table["value"],)
-        word = _words(book, name, column, dtype, number, lasting[name], mine["value"], theirs["value"], *more)
+        coding = _coding(book, name, column, dtype, number, lasting[name], mine["value"], theirs["value"], *more)
         if table is not None:
-            tables[name] = _tables(table, word, release)
-        words.append(word)
-        said.append(
+            tables[name] = _tables(table, coding, release)
+        codings.append(coding)
+        versions.append(
             said_of(
-                word.attribute,
-                own,
-                Told.of(mine.with_columns(value=pl.Series(word.own[mine["value"].to_numpy()])), "record"),
+                coding.attribute,
+                cell_of_record,
+                ToldValues.of(mine.with_columns(value=pl.Series(coding.of_model[mine["value"].to_numpy()])), "record"),
                 theirs.select(
                     "release",
                     cell=pl.Series(np.searchsorted(numbers, theirs["cell"].to_numpy())),
-                    value=pl.Series(word.own[theirs["value"].to_numpy()]),
+                    value=pl.Series(coding.of_model[theirs["value"].to_numpy()]),
                     count="number",
                 ),
                 release,
@@ -125,10 +127,10 @@ def read(
     states = book.rows(SEALED, "cell", numbers)
     sealed[np.searchsorted(numbers, states["cell"].to_numpy())] = states["state"].to_numpy()
     many = sizes["size"].to_numpy().astype(np.int64)
-    past = Past(release, own, numbers.astype(np.int32), many, tuple(said), sealed)
+    past = Past(release, cell_of_record, numbers.astype(np.int32), many, tuple(versions), sealed)
     return Reading(
         past,
-        tuple(words),
+        tuple(codings),
         rests,
         tables,
         np.append(pace["asked"].to_numpy(), size).astype(np.int64),
@@ -138,7 +140,7 @@ def read(
     )
 
 
-def _words(
+def _coding(
     book: Book,
     name: str,
     column: Column,
@@ -146,26 +148,26 @@ def _words(
     number: int,
     now: CodeArray,
     *before: pl.Series,
-) -> Words:
+) -> ColumnCoding:
     """Give every value in use a code that says how it relates to the others."""
     texts = book.texts(name)
     used = np.unique(np.concatenate([now, *(codes.to_numpy() for codes in before)])).astype(np.int32)
     values = texts.gather(used).alias(name)
     attribute = encode_sensitive(parsed(values, dtype), column)
-    own = np.full(len(texts), -1, np.int32)
-    own[used] = attribute.codes
-    lasting = np.full(attribute.domain, -1, np.int32)
-    lasting[attribute.codes] = used
-    today = SensitiveAttribute(name, own[now], attribute.domain, attribute.ordered, attribute.levels)
-    return Words(today, number, own, lasting)
+    of_model = np.full(len(texts), -1, np.int32)
+    of_model[used] = attribute.codes
+    stable = np.full(attribute.domain, -1, np.int32)
+    stable[attribute.codes] = used
+    today = replace(attribute, codes=of_model[now])
+    return ColumnCoding(today, number, of_model, stable)
 
 
-def _tables(rows: pl.DataFrame, word: Words, release: int) -> dict[int, IntArray]:
+def _tables(rows: pl.DataFrame, coding: ColumnCoding, release: int) -> dict[int, IntArray]:
     """Return what the table of each release was, in codes that the model understands; today's is what is asked for."""
-    found = {release: np.bincount(word.attribute.codes, minlength=word.attribute.domain).astype(np.int64)}
+    found = {release: np.bincount(coding.attribute.codes, minlength=coding.attribute.domain).astype(np.int64)}
     for at in rows["release"].unique():
-        own = rows.filter(pl.col("release") == at)
-        table = np.zeros(word.attribute.domain, np.int64)
-        table[word.own[own["value"].to_numpy()]] = own["number"].to_numpy()
+        then = rows.filter(pl.col("release") == at)
+        table = np.zeros(coding.attribute.domain, np.int64)
+        table[coding.of_model[then["value"].to_numpy()]] = then["number"].to_numpy()
         found[int(at)] = table
     return found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
 
+from reveil.core.defaults import in_force, kept_default
 from reveil.core.errors import ConfigError, RefusedError
+from reveil.core.json_values import number_in
 from reveil.grouping.groupers.base import Grouper, check_plan
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.recoders.boxes import BoxRecoder
@@ -22,10 +24,10 @@ from reveil.guarantees.refinement.absent import absent_of
 from reveil.guarantees.refinement.adopted import fitted, shown_by
 from reveil.guarantees.refinement.entries import Pieces, entries_of, table_entries
 from reveil.guarantees.refinement.extras import box_entries
-from reveil.guarantees.refinement.making import Made, make, without_shapes
+from reveil.guarantees.refinement.making import MadeRelease, make, without_shapes
 from reveil.guarantees.refinement.plan import Rules
 from reveil.guarantees.refinement.reading import Reading, read
-from reveil.guarantees.refinement.slack import slack_for
+from reveil.guarantees.refinement.slack import LEAN, ROOMY, Room, slack_for
 from reveil.guarantees.settings import settings_of
 from reveil.guarantees.static.static import Static
 from reveil.guarantees.traits import Refusal, Traits
@@ -37,6 +39,7 @@ from reveil.tables.schema import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.randomness import Dice
     from reveil.guarantees.draft import Request, Rows
     from reveil.releases.membership import Membership
     from reveil.releases.promise import Promise
@@ -85,7 +88,8 @@ class Refinement(Guarantee):
     who are absent are published again as they were last told (*dirty* records), as few as are needed, and then the
     others of the cell, too (*stale* ones: a row that changes beside one that cannot would be told apart from it); or
     the whole cell is held back, which is always possible. Groups lie inside cells, so what is told only ever gets
-    finer. Cells are born larger than they must be (``slack``), because they never grow and people leave.
+    finer. Cells are born larger than they must be (``slack``: a number of times, or ``lean`` or ``roomy``, which follow
+    how many people leave; :mod:`reveil.guarantees.refinement.slack`), because they never grow and people leave.
 
     Guarantee: in every set of people that the releases tell apart, the model holds: for ``k``, at least k people; for
     ``l``, at least l (distinct) values, or none more often than 1/l (frequency), and so on; in every release.
@@ -125,7 +129,7 @@ class Refinement(Guarantee):
     distance: Literal["ordered", "equal", "taxonomy"] | None = None
     dirty: Literal["allow", "never"] = "allow"
     counterfeits: bool = False
-    slack: float | None = None
+    slack: float | Room | None = kept_default(LEAN, before=ROOMY)
     blind: bool = False
 
     def __post_init__(self) -> None:
@@ -134,7 +138,12 @@ class Refinement(Guarantee):
         for key in ("counterfeits", "blind"):
             if not isinstance(getattr(self, key), bool):
                 raise ConfigError(f"{key} must be true or false")
-        if self.slack is not None and exact_number("slack", self.slack) < 1:
+        if isinstance(self.slack, str):
+            if self.slack not in get_args(Room):
+                raise ConfigError(
+                    f"unknown slack {self.slack!r}", hint='slack = "lean", "roomy" or a number from 1 up.'
+                )
+        elif self.slack is not None and exact_number("slack", self.slack) < 1:
             raise ConfigError(f"slack must be a number from 1 up, not {self.slack!r}")
         model = self.model  # parameters are judged when they are given, not when data arrives
         if self.blind:
@@ -181,7 +190,11 @@ class Refinement(Guarantee):
     def traits(self) -> Traits:
         """What a series has to know of it: how cells are born and repaired may change, not what they promise."""
         return Traits(
-            settings_of(self, unset=False), remembers=True, making=frozenset(["slack", "dirty"]), erasure=_ERASURE
+            settings_of(self, unset=False),
+            remembers=True,
+            making=frozenset(["slack", "dirty"]),
+            erasure=_ERASURE,
+            usual_method=Mondrian(),  # which keeps every model
         )
 
     def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002
@@ -195,7 +208,7 @@ class Refinement(Guarantee):
         stated = {
             **self.model.parameters(),
             **settings,
-            **({} if self.slack is None else {"slack": self.slack}),
+            "slack": in_force(self, "slack"),
             **made_by(method),
         }
         claim = (
@@ -220,14 +233,18 @@ class Refinement(Guarantee):
             limits=self.model.limits("series"),
         )
 
-    def decide(self, request: Request, rng: np.random.Generator) -> Draft:
+    def decide(self, request: Request, rng: Dice) -> Draft:
         """Decide about every cell, and group who is published in the next release of a series."""
         snapshot, method = request.snapshot, request.method or Mondrian()
         self.check(snapshot.schema, method)
         memory = check_memory(self.kind, request.memory)
         model, book = self.model_for(snapshot.schema), memory.book
         reading = _read(snapshot, model, memory)
-        slack = slack_for(reading.asked, reading.stayed) if self.slack is None else self.slack
+        given = in_force(self, "slack")
+        if isinstance(given, str):
+            slack = slack_for(reading.asked, reading.stayed, given, dirty=self.dirty == "allow")
+        else:
+            slack = number_in(given)
         rules = Rules(
             model, math.ceil(model.minimum_size * slack), self.dirty == "allow", self.counterfeits, self.blind
         )
@@ -263,7 +280,7 @@ class Refinement(Guarantee):
             dirty=made.decided.absent.person[made.decided.beside],
         )
 
-    def _entries(self, made: Made, rows: Rows, memory: Memory) -> tuple[Entries, ...]:
+    def _entries(self, made: MadeRelease, rows: Rows, memory: Memory) -> tuple[Entries, ...]:
         """Return what the vault has to remember."""
         reading, cut = made.reading, made.remembered
         found = list(entries_of(reading, cut, made.decided.absent))
@@ -288,11 +305,11 @@ class Refinement(Guarantee):
         found = fitted(reading, model, members, shown)
         nobody = absent_of(memory.book, reading, np.zeros(0, np.int64), snapshot.schema.quasi)
         entries = [*entries_of(reading, found.cut, nobody), found.sealed(reading, nobody)]
-        for word in reading.words:
-            name = word.attribute.name
+        for coding in reading.codings:
+            name = coding.attribute.name
             if name in reading.tables:
                 known = values[name].filter(pl.Series(shown[name] >= 0))
-                entries.append(table_entries(word, known, memory.book, memory.release))
+                entries.append(table_entries(coding, known, memory.book, memory.release))
         return Adoption(tuple(entries), found.unsafe_groups, found.held_back, merged=found.merged, cells=found.cells)
 
 
@@ -305,7 +322,7 @@ def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
 def _tables(reading: Reading, rows: Rows, memory: Memory) -> list[Entries]:
     """Return the whole table of today, where the model compares with it."""
     return [
-        table_entries(word, rows.values[word.attribute.name].source, memory.book, memory.release)
-        for word in reading.words
-        if word.attribute.name in reading.tables
+        table_entries(coding, rows.values[coding.attribute.name].source, memory.book, memory.release)
+        for coding in reading.codings
+        if coding.attribute.name in reading.tables
     ]

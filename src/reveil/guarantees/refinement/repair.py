@@ -56,14 +56,14 @@ def first_fates(judge: Judge, present: BoolArray) -> tuple[CodeArray, BoolArray]
     here = past.count(present)
     absent = past.sizes - here
     asked = here > 0
-    told, rest = judge.of_records(present, today=False), judge.without(present)
+    told, others_stay = judge.of_records(present, today=False), judge.without(present)
     whole, closed = past.sealed == WHOLE, past.sealed == CLOSED
-    alone = asked & told & rest & ~(whole & (absent > 0))
-    clean = alone & judge.of_records(present)
-    everybody = asked & ~alone & judge.whole() & (absent <= here)
+    suffice = asked & told & others_stay & ~(whole & (absent > 0))
+    clean = suffice & judge.of_records(present)
+    everybody = asked & ~suffice & judge.whole() & (absent <= here)
     fate = np.full(past.n_cells, Fate.HELD_BACK, np.int32)
     fate[everybody] = Fate.ALL
-    fate[alone] = Fate.STALE
+    fate[suffice] = Fate.STALE
     fate[clean] = Fate.CLEAN
     fate[closed] = Fate.HELD_BACK
-    return fate, asked & ~told & rest & (absent > 0) & (past.sealed == 0)
+    return fate, asked & ~told & others_stay & (absent > 0) & (past.sealed == 0)

@@ -49,8 +49,8 @@ def told_apart(
     adds_up = np.append(steady & (past.sealed != CLOSED), False)
     shows = np.append(full, False)
     # A piece that is all of its group and all of its cell is tied to nothing.
-    alone = (np.bincount(of_group, minlength=len(shows)) == 1)[of_group] & ~cut[of_cell]
-    known = np.where(of_group < len(full), alone, False)
+    single = (np.bincount(of_group, minlength=len(shows)) == 1)[of_group] & ~cut[of_cell]
+    known = np.where(of_group < len(full), single, False)
     may_be = ~(cut & ~np.append(steady, True))[of_cell]
     while True:
         open_ = ~known
@@ -69,9 +69,9 @@ def told_apart(
 def _steady(past: Past, there: BoolArray) -> BoolArray:
     """Return in which cells nobody's value was ever another than when it was told first."""
     steady = np.ones(past.n_cells, np.bool_)
-    for said in past.said:
-        before = np.bincount(said.cell[said.release != said.today], minlength=past.n_cells)
+    for versions in past.versions:
+        before = np.bincount(versions.cell[versions.release != versions.today], minlength=past.n_cells)
         steady &= before <= 1
-        moved = past.cell[there & said.changed]
+        moved = past.cell[there & versions.changed]
         steady[moved[moved >= 0]] = False
     return steady

@@ -45,14 +45,15 @@ from reveil.guarantees.signatures.machine import Buckets, Groups, bucketed
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
     from reveil.guarantees.signatures.machine import FloatArray
     from reveil.guarantees.signatures.situation import Situation
 
 
-def form_groups(now: Situation, points: FloatArray, m: int, rng: np.random.Generator) -> Groups:
+def form_groups(now: Situation, points: FloatArray, m: int, rng: Dice) -> Groups:
     """Form the groups of a release in the blind grade."""
     new = np.concatenate([now.fresh, now.movers])
-    lots, ties = rng.permutation(new).astype(np.int32), rng.permutation(now.size)
+    lots, ties = rng.child("lots").permutation(new).astype(np.int32), rng.child("ties").permutation(now.size)
     keepers = now.keepers
     old = bucketed(now.sets, now.usable[keepers], now.values[keepers], keepers)
     buckets = _together([old, *_new_buckets(now, lots, m, rng)])
@@ -62,7 +63,7 @@ def form_groups(now: Situation, points: FloatArray, m: int, rng: np.random.Gener
     return replace(groups, fewest=fewest_counterfeits(deficit, supply, m))
 
 
-def _new_buckets(now: Situation, lots: CodeArray, m: int, rng: np.random.Generator) -> list[Buckets]:
+def _new_buckets(now: Situation, lots: CodeArray, m: int, rng: Dice) -> list[Buckets]:
     """Put the new records of each pool into buckets, in the order of their lots."""
     if not len(lots):
         return []
@@ -75,7 +76,7 @@ def _new_buckets(now: Situation, lots: CodeArray, m: int, rng: np.random.Generat
     told = now.told_values(lots[starts[:-1]])  # of one person of each pool: the others were told the same
     for p, (start, end) in enumerate(pairwise(starts)):
         barred = told.lists[p]
-        for members, lists in _pool_buckets(lots[start:end], now, barred, m, rng):
+        for members, lists in _pool_buckets(lots[start:end], now, barred, m, rng.child("pool", p)):
             sets.append(members)
             orders += lists
     made = Sets(Ragged.of_rows(sets, np.int32))
@@ -83,7 +84,7 @@ def _new_buckets(now: Situation, lots: CodeArray, m: int, rng: np.random.Generat
 
 
 def _pool_buckets(
-    records: CodeArray, now: Situation, barred: CodeArray, m: int, rng: np.random.Generator
+    records: CodeArray, now: Situation, barred: CodeArray, m: int, rng: Dice
 ) -> list[tuple[CodeArray, list[CodeArray]]]:
     """Return the buckets of one pool: the values of each, and a list of records for each value."""
     order = np.argsort(now.values[records], kind="stable")
@@ -98,7 +99,7 @@ def _pool_buckets(
             used[step.values] += step.amount
             found.append((values[step.values].astype(np.int32), chosen))
         return found
-    by_frequency = np.lexsort((rng.permutation(len(values)), -counts))
+    by_frequency = np.lexsort((rng.child("equally frequent").permutation(len(values)), -counts))
     found, at = [], 0
     for length in parts(counts[by_frequency], m):
         run = by_frequency[at : at + length]
@@ -106,7 +107,8 @@ def _pool_buckets(
         members, chosen = values[run], [lists[v] for v in run]
         if length < m:
             rest = np.setdiff1d(now.domain, np.concatenate([members, barred]))
-            members = np.concatenate([members, rng.permutation(rest)[: m - length]])
+            absent = rng.child("absent values", at).permutation(rest)[: m - length]
+            members = np.concatenate([members, absent])
             chosen += [records[:0]] * (m - length)
         inside = np.argsort(members)
         found.append((members[inside].astype(np.int32), [chosen[i] for i in inside]))

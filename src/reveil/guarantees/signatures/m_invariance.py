@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from reveil.core.defaults import in_force, kept_default
+from reveil.core.effort import Effort
 from reveil.core.errors import InfeasibleError
 from reveil.guarantees.explained import EVER, TOGETHER, Explained
 from reveil.guarantees.promising import promise_of
 from reveil.guarantees.settings import settings_of
 from reveil.guarantees.signatures.frequencies import is_eligible
 from reveil.guarantees.signatures.machine import Space, form_groups
-from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee
+from reveil.guarantees.signatures.searching import effort_of, search_of
+from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee, space_of
 from reveil.guarantees.signatures.situation import Situation
 from reveil.guarantees.traits import Caution, Refusal, Traits
 
 if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
     from reveil.grouping.bang.keys import KeyArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Memory
@@ -43,7 +47,8 @@ class MInvariance(SignatureGuarantee):
     """Everybody keeps their signature while they stay, with the same value.
 
     The original, kept as the baseline of comparisons: the machine of tau-safety without a memory of those who left,
-    with records chosen by dice where tau-safety takes near ones, and refusing a snapshot whose new records are not
+    with records chosen by dice where tau-safety takes near ones (``effort = "quick"``; with more effort they are
+    exchanged by the width that is published, as in tau-safety), and refusing a snapshot whose new records are not
     m-eligible (one value in more than one m-th of them).
 
     Guarantee: while persons are only inserted and deleted, each sensitive value of everybody is held by at most one
@@ -69,15 +74,22 @@ class MInvariance(SignatureGuarantee):
         uncovered=("Returns, and changes of a value.", EVER),
     )
     m: int
+    _: KW_ONLY
+    effort: Effort | None = kept_default(Effort.NORMAL, before=Effort.QUICK)
 
     def __post_init__(self) -> None:
         self._check_m()
+        object.__setattr__(self, "effort", effort_of(self.effort))
 
     @property
     def traits(self) -> Traits:
         """What a series has to know of it."""
         return Traits(
-            settings_of(self), remembers=True, caution=Caution(("returned", "changed"), _BEYOND), parts=_PARTS
+            settings_of(self),
+            remembers=True,
+            making=frozenset(["effort"]),
+            caution=Caution(("returned", "changed"), _BEYOND),
+            parts=_PARTS,
         )
 
     @property
@@ -139,6 +151,8 @@ class MInvariance(SignatureGuarantee):
             )
         return now
 
-    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:  # noqa: ARG002
-        """Form the groups without a look at distances."""
-        return form_groups(now, Space.nowhere(now.size, rng), self.m, rng)
+    def form_groups(self, now: Situation, codes: Codes, rng: Dice, keys: KeyArray | None) -> Groups:  # noqa: ARG002
+        """Form the groups; the quick way, which is the original's, without a look at distances."""
+        search = search_of(str(in_force(self, "effort")), codes)
+        space = Space.nowhere(now.size, rng.child("nearness")) if search is None else space_of(codes)
+        return form_groups(now, space, self.m, rng, search)

@@ -22,10 +22,14 @@ from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, 
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
+    from reveil.guarantees.signatures.planning import Plan
+    from reveil.guarantees.signatures.searching import Search
     from reveil.guarantees.signatures.situation import Situation
 
 FloatArray = npt.NDArray[np.float64]
 KeyArray = npt.NDArray[np.uint64]
+GROUPS_OF_SIGNATURE = 10  # on average; a plan for a first release with fewer is not followed
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Space:
     keys: KeyArray | None = None
 
     @classmethod
-    def nowhere(cls, size: int, rng: np.random.Generator) -> Space:
+    def nowhere(cls, size: int, rng: Dice) -> Space:
         """Return a space in which nearness is chance: choices by distance become choices by dice."""
         ranks = rng.permutation(size).astype(np.int64)
         return cls(ranks.astype(np.float64)[:, None], ranks)
@@ -149,23 +153,44 @@ class Buckets:
         return Groups(rows.of_member.astype(np.int32), rows.members, cells, self.sets, signature)
 
 
-def form_groups(now: Situation, space: Space, m: int, rng: np.random.Generator) -> Groups:
+def form_groups(now: Situation, space: Space, m: int, rng: Dice, search: Search | None = None) -> Groups:
     """Form the groups of a release in the counted grade: near records together, few counterfeits.
 
-    Records with a usable signature keep it; the holes of their buckets are filled with movers and new records; movers
-    left over form groups with signatures that share nothing with what they were told; new records left over are
-    assigned by frequency.
+    Records with a usable signature keep it, and where there is a plan, others go where it says. The holes of these
+    buckets are filled with movers and new records; movers left over form groups with signatures that share nothing with
+    what they were told; new records left over are assigned by frequency.
     """
+    if search is None:
+        return _split_again(_placed(now, space, m, rng, None), space)
+    planned = search.plan(now, space, m)
+    groups = _placed(now, space, m, rng, planned)
+    if not now.has_past.any() and groups.size < GROUPS_OF_SIGNATURE * len(np.unique(groups.signature)):
+        # Whoever leaves a signature of few groups leaves a hole that hardly anybody who comes can fill.
+        groups = _placed(now, space, m, rng.child("without a plan"), None)
+    if space.keys is not None:
+        return _split_again(groups, space)
+    return search.exchanged(_together(groups, space), now)
+
+
+def _placed(now: Situation, space: Space, m: int, rng: Dice, planned: Plan | None) -> Groups:
+    """Give everybody a group; where nothing is planned, by frequencies and nearness alone."""
     width = now.width
-    old = _old_buckets(now, rng)
-    groups = old.split(space.points, swap=False)
-    movers, fresh = rng.permutation(now.movers), now.fresh
+    # A plan deals everybody anew: who stays is only counted then, and the dice are left for the plan.
+    old = _buckets(now.sets, np.where(now.resting, -1, now.usable), now, rng if planned is None else None)
+    movers, fresh = rng.child("movers").permutation(now.movers), now.fresh
     deficit = np.bincount(old.sets.members, weights=old.holes, minlength=width).astype(np.int64)
     supply = np.bincount(now.values[np.concatenate([movers, fresh])], minlength=width).astype(np.int64)
     fewest = fewest_counterfeits(deficit, supply, m)
+    known, weights = now.sets, now.weights
+    if planned is not None:
+        known, of_record = planned.sets, planned.of_record
+        old = _buckets(known, of_record, now, rng)
+        weights = np.bincount(of_record[of_record >= 0], minlength=len(known)).astype(np.int64)
+        movers, fresh = movers[of_record[movers] < 0], fresh[of_record[fresh] < 0]
+    groups = old.split(space.points, swap=False)
     record, left_over = _fit_movers(groups, movers, now, space)
     pool = _Pool(fresh, now.values, space, width)
-    holes = rng.permutation(np.flatnonzero(record < 0))
+    holes = rng.child("holes").permutation(np.flatnonzero(record < 0))
     lacking = np.bincount(groups.value[holes], minlength=width).astype(np.int64)
     allowed = quota(lacking, pool.left.copy(), m)
     record[holes] = pool.fill(groups.value[holes], _anchors(groups)[groups.group[holes]], allowed)
@@ -174,25 +199,36 @@ def form_groups(now: Situation, space: Space, m: int, rng: np.random.Generator) 
         groups = groups.join(_mover_groups(left_over, now, pool, m, rng))
     if pool.left.any():
         counts = pool.left + padding(pool.left, now.domain, m)
-        drawn = pool.draw(known_steps(counts, m, now.sets, now.weights))
+        drawn = pool.draw(known_steps(counts, m, known, weights))
         groups = groups.join(drawn.split(space.points, swap=False))
-    return _split_again(groups, space)
+    return groups
 
 
 def _split_again(groups: Groups, space: Space) -> Groups:
     """Split all the records of each signature anew, now that everybody has one: old and new ones together."""
-    real = groups.record >= 0
-    sets, place = groups.sets.distinct()
-    bucket = place[groups.signature[groups.group[real]]]
-    again = bucketed(sets, bucket, groups.value[real], groups.record[real])
+    again = _rebucketed(groups)
     anew = again.split(space.points, swap=True) if space.keys is None else again.nest(space.keys)
     return replace(anew, fewest=groups.fewest)
 
 
-def _old_buckets(now: Situation, rng: np.random.Generator) -> Buckets:
-    """Put every record with a usable signature into its bucket; equal ones in an order drawn by dice."""
-    keepers = rng.permutation(now.keepers)
-    return bucketed(now.sets, now.usable[keepers], now.values[keepers], keepers)
+def _together(groups: Groups, space: Space) -> Groups:
+    """Split anew without a look at what is published: where exchanging begins."""
+    return replace(_rebucketed(groups).split(space.points, swap=False), fewest=groups.fewest)
+
+
+def _rebucketed(groups: Groups) -> Buckets:
+    real = groups.record >= 0
+    sets, place = groups.sets.distinct()
+    bucket = place[groups.signature[groups.group[real]]]
+    return bucketed(sets, bucket, groups.value[real], groups.record[real])
+
+
+def _buckets(sets: Sets, of_record: IntArray, now: Situation, rng: Dice | None) -> Buckets:
+    """Put every record that has a set (-1: none) into its bucket; equal ones in an order drawn by dice, if any."""
+    placed = np.flatnonzero(of_record >= 0).astype(np.int32)
+    if rng is not None:
+        placed = placed[rng.child("keepers").order_by(of_record[placed], numbers=placed)]
+    return bucketed(sets, of_record[placed], now.values[placed], placed)
 
 
 def bucketed(sets: Sets, bucket: npt.NDArray[np.integer], values: CodeArray, records: CodeArray) -> Buckets:
@@ -243,12 +279,12 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     return record, movers[~placed]
 
 
-def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: np.random.Generator) -> Groups:
+def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: Dice) -> Groups:
     """Form groups of m values around movers, who may share a signature with nobody's past."""
     movers = movers[np.argsort(now.values[movers], kind="stable")]
     told = now.told_values(movers)
     starts = _starts(now.values[movers], now.width)
-    records, values = pool.gather(movers, told, starts, rng.permutation(now.domain), m)
+    records, values = pool.gather(movers, told, starts, rng.child("values of movers").permutation(now.domain), m)
     signatures = Sets.of_rows(values)
     inside = np.argsort(values, axis=1, kind="stable")
     return Groups(

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reveil.core.arrays import BoolArray, offsets_of
 from reveil.core.errors import ConfigError, InfeasibleError
 from reveil.grouping.bang.keys import KeyArray, interleaved
 from reveil.grouping.bang.memory import lasting_scales
@@ -21,18 +20,20 @@ from reveil.guarantees.base import Adoption, Guarantee, Memory
 from reveil.guarantees.checks import check_memory, check_names, check_no_method, check_one_sensitive, check_person
 from reveil.guarantees.draft import Draft, Grouped, Left, Remembered, Rows, Values
 from reveil.guarantees.signatures.adopted import adopted_signatures, published_alone
+from reveil.guarantees.signatures.forms import as_formed
 from reveil.guarantees.signatures.machine import Groups, Space, lone_groups
-from reveil.models.k_anonymity import KAnonymity
 from reveil.models.m_uniqueness import MUniqueness
-from reveil.models.statistics import Partition
 from reveil.tables.notation import parsed
 
 if TYPE_CHECKING:
+    from reveil.core.arrays import BoolArray
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.draft import Request
     from reveil.guarantees.signatures.situation import Situation
     from reveil.models.encoding import Codes
+    from reveil.models.statistics import Partition
     from reveil.releases.membership import Membership
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
@@ -71,6 +72,10 @@ class SignatureGuarantee(Guarantee):
         """Whether the sensitive values are published in a table of their own."""
         return False
 
+    def _partition(self, codes: Codes, groups: Groups, rng: Dice) -> Partition:  # noqa: ARG002
+        """Return which published records have a box together."""
+        return as_formed(codes, groups)
+
     def check(self, schema: Schema, method: Grouper | None) -> None:
         """Refuse, before any data is read, what cannot work."""
         self._check_method(method)
@@ -99,10 +104,10 @@ class SignatureGuarantee(Guarantee):
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""
 
     @abstractmethod
-    def form(self, now: Situation, codes: Codes, rng: np.random.Generator, keys: KeyArray | None) -> Groups:
+    def form_groups(self, now: Situation, codes: Codes, rng: Dice, keys: KeyArray | None) -> Groups:
         """Form the groups, along the regions of a BANG file where there are keys of one."""
 
-    def decide(self, request: Request, rng: np.random.Generator) -> Draft:
+    def decide(self, request: Request, rng: Dice) -> Draft:
         """Form the groups of the next release of a series."""
         snapshot, method = request.snapshot, request.method
         self.check(snapshot.schema, method)
@@ -116,8 +121,8 @@ class SignatureGuarantee(Guarantee):
                 hint="They were told so many values that fewer than m are left, or are held back since an adoption.",
             )
         keys, layout = _keys(method, codes, memory) if isinstance(method, BangA) else (None, None)
-        groups = self._groups(now, published_alone(memory), codes, rng, keys)
-        partition = _tight(codes, groups, self.m, rng) if self._two_tables else _as_formed(codes, groups)
+        groups = self.all_groups(now, published_alone(memory), codes, rng.child("groups"), keys)
+        partition = self._partition(codes, groups, rng.child("classes"))
         name = snapshot.schema.sensitive[0]
         # Who keeps a signature was told it before.
         stays = np.append(now.usable >= 0, True)  # the last one stands for counterfeits
@@ -145,16 +150,14 @@ class SignatureGuarantee(Guarantee):
             ),
         )
 
-    def _groups(
-        self, now: Situation, alone: BoolArray, codes: Codes, rng: np.random.Generator, keys: KeyArray | None
-    ) -> Groups:
+    def all_groups(self, now: Situation, alone: BoolArray, codes: Codes, rng: Dice, keys: KeyArray | None) -> Groups:
         """Form the groups; whoever has to be alone in one is beside nobody but counterfeits."""
         alone = alone & (now.usable >= 0) & ~now.resting
         if not alone.any():
-            return self.form(now, codes, rng, keys)
+            return self.form_groups(now, codes, rng, keys)
         apart = lone_groups(now, np.flatnonzero(alone).astype(np.int32))
         others = replace(now, resting=now.resting | alone)
-        return apart if others.resting.all() else self.form(others, codes, rng, keys).join(apart)
+        return apart if others.resting.all() else self.form_groups(others, codes, rng, keys).join(apart)
 
     def adopt(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
         """Take as told to everybody the signature of each group that they may have been in."""
@@ -185,22 +188,3 @@ def points_of(codes: Codes) -> npt.NDArray[np.float64]:
     for a, attribute in enumerate(codes.quasi):
         points[:, a] = attribute.positions[attribute.codes]
     return points
-
-
-def _tight(codes: Codes, groups: Groups, m: int, rng: np.random.Generator) -> Partition:
-    """Partition the published records by quasi values alone, into classes of at least m where there are so many."""
-    from reveil.grouping.groupers.mondrian import Mondrian
-
-    real = np.sort(groups.record[groups.record >= 0])
-    if len(real) < 2 * m:
-        return Partition(real, np.array([0, len(real)], np.int64), codes.n)
-    own = replace(codes, sensitive=()).take(real)
-    inner = Mondrian().group(own, KAnonymity(m), rng)
-    return Partition(real[inner.order], inner.offsets, codes.n)
-
-
-def _as_formed(codes: Codes, groups: Groups) -> Partition:
-    """Partition the published records into the groups with signatures."""
-    real = groups.record >= 0
-    sizes = np.bincount(groups.group[real], minlength=groups.size)
-    return Partition(groups.record[real], offsets_of(sizes), codes.n)  # rows come group by group

@@ -18,11 +18,10 @@ Source: thesis 002, chapter 6, which proposes k up to the number of different va
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from reveil.models.encoding import Attribute, Kind
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.statistics import Boxes, GroupStats, Histogram
 from reveil.models.t_closeness import TCloseness
@@ -32,9 +31,10 @@ if TYPE_CHECKING:
 
     from reveil.core.arrays import CodeArray
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.models.base import Model
-    from reveil.models.encoding import Codes
+    from reveil.models.encoding import Attribute, Codes
     from reveil.models.statistics import Partition
 
 AUTO: Final = "auto"
@@ -53,13 +53,13 @@ def grid(records: int) -> list[int]:
     return [*tried, records]
 
 
-def choose_k(codes: Codes, model: Model, method: Grouper, rng: np.random.Generator) -> tuple[int, dict[str, JSON]]:
+def choose_k(codes: Codes, model: Model, method: Grouper, rng: Dice) -> tuple[int, dict[str, JSON]]:
     """Return the best k, and the curve for the owner: ``k``, ``t``, ``information_loss``, ``cost``, ``holds``."""
     weight, best = WEIGHT if method.weight is None else float(method.weight), np.inf
     chosen = codes.n
-    curve: dict[str, list[Any]] = {key: [] for key in ("k", "t", "information_loss", "cost", "holds")}
+    curve: dict[str, list[JSON]] = {key: [] for key in ("k", "t", "information_loss", "cost", "holds")}
     for k in grid(codes.n):
-        dealt = method.group(codes, KAnonymity(k), rng)
+        dealt = method.group(codes, KAnonymity(k), rng.child("k", k))
         stats = _statistics(codes, dealt)
         t, loss = float(TCloseness(1).measure(stats).max()), information_loss(codes, dealt)
         cost, holds = weight * t + (1 - weight) * loss, bool(model.verdict(stats).all())
@@ -82,7 +82,7 @@ def information_loss(codes: Codes, partition: Partition) -> float:
     total = 0.0
     for a, attribute in enumerate(codes.quasi):
         lo, hi, null = boxes.lo[a], boxes.hi[a], boxes.null[a]
-        if attribute.kind is Kind.SET:
+        if attribute.listed:
             seen = Histogram.of_segments(np.ascontiguousarray(rows[:, a]), starts, ends, attribute.null_code + 1)
             width = np.maximum(seen.distinct - null - 1, 0) / max(attribute.null_code - 1, 1)
         else:

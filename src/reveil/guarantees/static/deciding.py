@@ -10,7 +10,7 @@ import numpy as np
 from reveil.core.errors import ConfigError, InfeasibleError
 from reveil.grouping.groupers.base import check_feasible, check_plan
 from reveil.grouping.groupers.mondrian import Mondrian
-from reveil.grouping.suppression import suppress_stretching
+from reveil.grouping.suppression import group_without_stretching
 from reveil.guarantees.draft import Draft, Grouped, Left, Rows, Values
 from reveil.guarantees.explained import Explained
 from reveil.guarantees.promising import made_by, promise_of
@@ -20,6 +20,7 @@ from reveil.tables.schema import Role
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.grouping.recoders.base import Recoder
     from reveil.grouping.sampling import Sampling
@@ -54,7 +55,7 @@ ASSUMES = (
 def decide_static(
     request: Request,
     model: Model,
-    rng: np.random.Generator,
+    rng: Dice,
     *,
     suppress: float = 0.0,
     part: bool = False,
@@ -78,12 +79,12 @@ def decide_static(
     limit = math.floor(suppression_share(suppress) * codes.n)
     if sampling is None:
         check_feasible(codes, model)
-        partition = _within_limit(method.group(codes, model, rng), limit, codes, method)
+        partition = _within_limit(method.group(codes, model, rng.child("groups")), limit, codes, method)
     else:
         # Neither a small table nor a sample without a group is refused: whether it is would tell something.
-        partition = method.group(codes, model, rng)
+        partition = method.group(codes, model, rng.child("groups"))
     if limit and method.recode == "boxes":
-        partition = suppress_stretching(codes, partition, model, limit - codes.n + len(partition.order))
+        partition = group_without_stretching(codes, partition, model, method, limit, rng.child("suppression"))
     record = np.flatnonzero(partition.labels >= 0).astype(np.int32)
     known = {attribute.name: attribute for attribute in codes.sensitive}
     values = {
@@ -162,7 +163,7 @@ def claim(model: Model, schema: Schema, sampling: Sampling | None = None) -> str
 
 
 def _bins(schema: Schema) -> dict[str, dict[str, int]]:
-    bins = {name: n for name in schema.sensitive if (n := schema[name].bins) is not None}
+    bins = {name: n for name in schema.sensitive if isinstance(n := schema[name].bins, int)}
     return {"bins": bins} if bins else {}
 
 

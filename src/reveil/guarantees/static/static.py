@@ -33,8 +33,7 @@ from reveil.models.recursive_diversity import RecursiveDiversity
 from reveil.models.t_closeness import TCloseness
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from reveil.core.randomness import Dice
     from reveil.guarantees.draft import Draft
     from reveil.guarantees.explained import Explained
     from reveil.models.base import Model
@@ -141,14 +140,17 @@ class Static(Guarantee):
     def traits(self) -> Traits:
         """Every release stands alone, and each manifest says what it promises."""
         return Traits(
-            settings_of(self, unset=False), making=frozenset(["suppress"]), caution=Caution(("before",), _AGAIN)
+            settings_of(self, unset=False),
+            making=frozenset(["suppress"]),
+            caution=Caution(("before",), _AGAIN),
+            usual_method=Mondrian(),  # which keeps every model
         )
 
     def promise(self, schema: Schema, method: Grouper | None) -> Promise:
         """Return what a release promises; no number bounds what several tell together."""
         return static_promise(self.model, schema, method or Mondrian(), self.suppress)
 
-    def decide(self, request: Request, rng: np.random.Generator) -> Draft:
+    def decide(self, request: Request, rng: Dice) -> Draft:
         """Group; what was told before changes nothing."""
         method, memory, codes = request.method or Mondrian(), request.memory, request.given
         whole = None if memory is None else memory.whole  # with the columns that are not published now
@@ -157,7 +159,7 @@ class Static(Guarantee):
         if self.k == AUTO:
             codes = request.codes
             check_feasible(codes, model)
-            chosen, auto = choose_k(codes, model, method, rng)
+            chosen, auto = choose_k(codes, model, method, rng.child("choice of k"))
             model = replace(self, k=chosen).model
         layout = None
         if memory is not None:

@@ -17,10 +17,11 @@ from reveil.grouping.hilbert import along_curve
 from reveil.models.frequency_diversity import FrequencyDiversity
 
 if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
     from reveil.models.encoding import Codes
 
 
-MOST = 50  # records of a blind bucket, in multiples of l
+LARGEST = 50  # records of a blind bucket, in multiples of l
 _CHANCE = 0.001  # that values dealt at random make some bucket not diverse
 
 
@@ -29,7 +30,7 @@ def largest_l(values: CodeArray) -> int:
     return len(values) // int(np.bincount(values).max()) if len(values) else 0
 
 
-def diverse_buckets(codes: Codes, l: int, rng: np.random.Generator) -> IntArray:
+def diverse_buckets(codes: Codes, l: int, rng: Dice) -> IntArray:
     """Return the bucket of each record, cut as finely as the values allow (Mondrian)."""
     return Mondrian().group(codes, FrequencyDiversity(l), rng).labels.astype(np.int64)
 
@@ -53,7 +54,8 @@ def blind_buckets(codes: Codes, values: CodeArray, l: int) -> IntArray:
         return labels
     would_do = next((k for k in range(l - 1, 1, -1) if is_diverse(_cut(order, values, k), values, k)), None)
     raise InfeasibleError(
-        f"blind = true finds no buckets in which no value has more than one in {l} records, up to {MOST * l:,} records",
+        f"blind = true finds no buckets in which no value has more than one in {l} records, "
+        f"up to {LARGEST * l:,} records",
         hint=(f"l = {would_do} would do; taken because of this refusal, it tells something. " if would_do else "")
         + "With blind = false buckets follow the values, and the claim holds up to what their boundaries tell.",
     )
@@ -75,14 +77,14 @@ def blind_size(counts: IntArray, l: int) -> int:
     from scipy.stats import hypergeom
 
     n = int(counts.sum())
-    for size in range(l, MOST * l, l):
+    for size in range(l, LARGEST * l, l):
         buckets = max(n // size, 1)
         small, more = divmod(n, buckets)
         fails = (buckets - more) * np.sum(hypergeom.sf(small // l, n, counts, small))
         fails += more * np.sum(hypergeom.sf((small + 1) // l, n, counts, small + 1)) if more else 0
         if fails <= _CHANCE:
             return size
-    return MOST * l
+    return LARGEST * l
 
 
 def _cut(order: IntArray, values: CodeArray, l: int) -> IntArray:

@@ -35,6 +35,7 @@ from reveil.guarantees.worlds.placing import placed_at_random, placed_greedily
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
+    from reveil.core.randomness import Dice
     from reveil.models.encoding import Codes
 
 Tokens = npt.NDArray[np.int32]
@@ -68,7 +69,7 @@ def draw_worlds(
     codes: Codes,
     values: CodeArray,
     l: int,
-    rng: np.random.Generator,
+    rng: Dice,
     *,
     blind: bool,
     greedy: bool,
@@ -78,7 +79,7 @@ def draw_worlds(
 
     ``truth``: which world is the true one, where other records of the table have theirs already.
     """
-    bucket = blind_buckets(codes, values, l) if blind else diverse_buckets(codes, l, rng)
+    bucket = blind_buckets(codes, values, l) if blind else diverse_buckets(codes, l, rng.child("buckets"))
     places = arranged(bucket, values, l)
     if greedy:
         points = np.empty((codes.n, len(codes.quasi)))
@@ -86,12 +87,12 @@ def draw_worlds(
             points[:, a] = attribute.positions[attribute.codes]
         truth = 0
         same = np.arange(codes.n, dtype=np.int32)
-        rho = np.vstack([same[None], drawn(places.starts, l, rng, first=1)])
+        rho = np.vstack([same[None], drawn(places.starts, l, rng.child("permutations"), first=1)])
         record_at = placed_greedily(bucket, values, places, points, l)
     else:
-        rho = drawn(places.starts, l, rng)
-        truth = int(rng.integers(l)) if truth is None else truth
-        record_at = placed_at_random(bucket, values, places, rho[truth], rng)
+        rho = drawn(places.starts, l, rng.child("permutations"))
+        truth = rng.child("truth").below(l) if truth is None else truth
+        record_at = placed_at_random(bucket, values, places, rho[truth], rng.child("places"))
     tokens = np.empty_like(rho)
     tokens[:, record_at] = rho
     return Worlds(tokens, truth)

@@ -27,6 +27,7 @@ from reveil.core.threads import each
 from reveil.guarantees.worlds.space import Space, curve_keys
 
 if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
     from reveil.guarantees.worlds.space import FloatArray
     from reveil.models.encoding import Codes
 
@@ -93,7 +94,7 @@ class _Rows:
         widening.widen(self.space.points, partners, self.space.attributes.nulls, self.boxes)
 
 
-def matched(codes: Codes, kinds: CodeArray, p: int, rng: np.random.Generator) -> Matchings:
+def matched(codes: Codes, kinds: CodeArray, p: int, rng: Dice) -> Matchings:
     """Return the record that each row covers in each world, a row of the result for each world.
 
     ``kinds[i, record]`` numbers what is published of the values that the record's person has in world i; the rows

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from reveil.core.arrays import IntArray, ranks_in_rows
 from reveil.core.kernels import permutations
 
+if TYPE_CHECKING:
+    from reveil.core.randomness import Dice
+
 Permutations = npt.NDArray[np.int32]
 
 
-def drawn(starts: IntArray, l: int, rng: np.random.Generator, *, first: int = 0) -> Permutations:
+def drawn(starts: IntArray, l: int, rng: Dice, *, first: int = 0) -> Permutations:
     """Draw permutations of the places, a row for each, that stay inside the buckets and keep both conditions.
 
     *Range*: permutation i sends the place h of a bucket to one of h + first, .., h + l - 1, cyclically. *Diversity*:
@@ -27,12 +32,15 @@ def drawn(starts: IntArray, l: int, rng: np.random.Generator, *, first: int = 0)
     inside = ranks_in_rows(sizes)
     shifts = np.arange(first, l)[:, None]
     found: Permutations = (base + (inside + shifts) % np.repeat(sizes, sizes)).astype(np.int32)
+    everywhere = np.arange(len(base))[::-1]
     pairs = np.triu_indices(len(found), 1)
-    for _ in range(len(found) - 1):
-        pair = int(rng.integers(len(pairs[0])))
+    for turn in range(len(found) - 1):
+        pair = rng.child("pair", turn).below(len(pairs[0]))
         one, other = int(pairs[0][pair]), int(pairs[1][pair])
         labels, many = permutations.cycles(found[one], found[other])
-        swap = rng.integers(0, 2, many, dtype=np.uint8).astype(np.bool_)[labels]
+        first_place = np.empty(many, np.int64)
+        first_place[labels[::-1]] = everywhere  # the last one written is the first place
+        swap = rng.child("exchange", turn).coins(first_place)[labels]
         found[one], found[other] = np.where(swap, found[other], found[one]), np.where(swap, found[one], found[other])
     return found
 

@@ -11,6 +11,7 @@ from reveil.core.kernels import permutations
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
+    from reveil.core.randomness import Dice
     from reveil.guarantees.worlds.arrangement import Arrangement
 
 RecordArray = npt.NDArray[np.int32]
@@ -21,20 +22,14 @@ def placed_at_random(
     values: CodeArray,
     places: Arrangement,
     truth: npt.NDArray[np.integer],
-    rng: np.random.Generator,
+    rng: Dice,
 ) -> RecordArray:
     """Return the record of each place, drawn uniformly among all the ways that make ``truth`` the true world.
 
     At place h stands a record of its bucket with the value z of the place ``truth[h]``. In a bucket of which n_v
     records have the value v, there are prod n_v! ways, whatever the records are.
     """
-    records = np.lexsort((values, bucket)).astype(np.int32)
-    same = (np.diff(bucket[records]) == 0) & (np.diff(values[records]) == 0)
-    tied = np.flatnonzero(
-        np.append(same, False) | np.append(False, same)
-    )  # who shares a value: nobody else has a choice
-    mixed = records[tied[rng.permutation(len(tied))]]
-    records[tied] = mixed[np.lexsort((values[mixed], bucket[mixed]))]
+    records = rng.order_by(values, bucket)
     wanted = np.lexsort((places.values[truth], places.bucket))
     found = np.empty(len(values), np.int32)
     found[wanted] = records

@@ -29,6 +29,7 @@ from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
+    from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.draft import Request
     from reveil.guarantees.worlds.drawing import Tokens
@@ -202,7 +203,7 @@ class PossibleWorlds(Guarantee):
             limits=keeping_values(None if bound is None else self.l),
         )
 
-    def decide(self, request: Request, rng: np.random.Generator) -> Draft:
+    def decide(self, request: Request, rng: Dice) -> Draft:
         """Draw the worlds of who is new, and decide whom each row covers, so that it fits all the worlds."""
         memory, snapshot = check_memory(self.kind, request.memory), request.snapshot
         whole = memory.whole or snapshot
@@ -210,10 +211,10 @@ class PossibleWorlds(Guarantee):
         codes = request.codes
         name = whole.schema.sensitive[0]
         values = encode_sensitive(whole.frame[name], whole.schema[name]).codes
-        drawn = self._drawn(whole, values, memory, rng)
+        drawn = self._drawn(whole, values, memory, rng.child("worlds"))
         sources = sources_of(drawn.tokens, drawn.truth)
         drawn.check_values(values[sources])
-        rows = self._rows(snapshot, codes, drawn.tokens, sources, rng)
+        rows = self._rows(snapshot, codes, drawn.tokens, sources, rng.child("rows"))
         record = rows[drawn.truth]
         names = snapshot.schema.names(Role.SENSITIVE, Role.PLAIN)
         return Draft(
@@ -247,7 +248,7 @@ class PossibleWorlds(Guarantee):
             "that was made elsewhere.",
         )
 
-    def _drawn(self, whole: Snapshot, values: CodeArray, memory: Memory, rng: np.random.Generator) -> Drawn:
+    def _drawn(self, whole: Snapshot, values: CodeArray, memory: Memory, rng: Dice) -> Drawn:
         """Return the worlds of everybody: remembered, or drawn now for those who are new."""
         known = remembered(memory, whole.schema, self.l, len(values))
         new = np.flatnonzero(known.tokens[0] < 0)
@@ -273,7 +274,7 @@ class PossibleWorlds(Guarantee):
         return known.extended(new, worlds.tokens, worlds.truth)
 
     def _rows(
-        self, snapshot: Snapshot, codes: Codes, tokens: Tokens, sources: Tokens, rng: np.random.Generator
+        self, snapshot: Snapshot, codes: Codes, tokens: Tokens, sources: Tokens, rng: Dice
     ) -> npt.NDArray[np.int32]:
         """Return whom each row covers in each world."""
         rows = projected(tokens)

@@ -9,5 +9,6 @@ from __future__ import annotations
 
 from reveil.releases.foreign.cells import ForeignCells
 from reveil.releases.foreign.reader import read_release
+from reveil.releases.foreign.translated import translated
 
-__all__ = ["ForeignCells", "read_release"]
+__all__ = ["ForeignCells", "read_release", "translated"]

@@ -183,13 +183,21 @@ class CellReader:
 
     def _python_list(self, inner: str) -> CellMeaning | None:
         """Read what Python writes for a list of texts: each member as a cell of its own."""
-        members = [self.meaning(found[1] if found[1] is not None else found[2]) for found in _TEXT.finditer(inner)]
+        texts = [found[1] if found[1] is not None else found[2] for found in _TEXT.finditer(inner)]
+        members = [self._python_range(text) or self.meaning(text) for text in texts]
         read = [member for member in members if member is not None]
         if len(read) < len(members):
             return None
         unread = any(member.unread for member in read)
         null = any(member.null for member in read)
         return CellMeaning(null=null, parts=[part for member in read for part in member.parts], unread=unread)
+
+    def _python_range(self, text: str) -> CellMeaning | None:
+        """Read a range of numbers: whoever writes such lists has no hierarchy, whose label it may look like."""
+        if self.attribute.kind is not Kind.TAXONOMY or text in self.exact:
+            return None
+        found = self._dashed(text)
+        return None if found is None else CellMeaning(null=False, parts=found)
 
     def _parts(self, text: str) -> Sequence[Part] | None:
         one = self._value(text)

@@ -1,13 +1,13 @@
 """Published tables of any tool, read into a release with a manifest that promises nothing.
 
 A table may have its columns in any order and may lack generalised ones: of those nothing is known. Sensitive values
-must be there, in the table itself or in the second table of a pair. What identifies people must not. A nested table
+must be there, in the table itself or in the second table of a pair. What identifies people must not. Row numbers of
+the table that it was made of (a column ``index``) are set aside as ``row_numbers``. A nested table
 of Reveil's (with a column ``level``) is refused without its manifest.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,15 +18,18 @@ import polars as pl
 
 from reveil.core.errors import DataError, is_shown_whole, shown
 from reveil.core.json_values import FrozenObject
+from reveil.releases.cell_types import dtype_name
 from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
-from reveil.releases.manifest import SECOND, Manifest, PublishedColumn, digest_of, manifest_path, read_json
+from reveil.releases.foreign.values import cast_to, is_blanked, unquoted
+from reveil.releases.manifest import SECOND, Manifest, PublishedColumn
+from reveil.releases.manifest_files import digest_of, manifest_path, read_json
 from reveil.releases.promise import UNKNOWN, Promise
-from reveil.releases.release import Release, classes_of, dtype_name, places_in
+from reveil.releases.release import Release, classes_of, places_in
 from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.formats import check_path, find_format
 from reveil.tables.formats.place import Place
-from reveil.tables.notation import Form, parsed, to_text
+from reveil.tables.notation import Form, to_text
 from reveil.tables.schema import Column, Role, Schema, toml_key, undeclared
 from reveil.tables.snapshot import canonical_text, infer_type, type_of
 from reveil.tables.snapshot.frames import from_native
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
 
     from reveil.core.arrays import CodeArray, IntArray
 
-KNOWN = (GROUP, LEVEL, COUNT)  # columns that a method may publish beside those of the schema
+INDEX = "index"  # of a row in the table that a release was made of, as data frames write it
+KNOWN = (GROUP, LEVEL, COUNT, INDEX)  # columns that a method may publish beside those of the schema
 _ROOM = 1 << 20  # group numbers are kept up to here; larger ones would cost memory for groups that are not there
 
 
@@ -49,7 +53,9 @@ class PublishedSchema(Schema):
         """Return the declared columns and those that methods publish beside them."""
         declared = {column.name for column in schema.columns}
         beside = [Column(name, Role.PLAIN) for name in KNOWN if name not in declared]
-        return cast("PublishedSchema", cls.of([*schema.columns, *beside], schema.null_values))
+        return cast(
+            "PublishedSchema", cls.of([*schema.columns, *beside], schema.null_values, schema.input.of_records())
+        )
 
     def check_columns(self, names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
         """Raise if the table has a column that nobody declared; columns may be missing."""
@@ -157,6 +163,7 @@ class _Reading:
                 hint="Keep NAME.manifest.json beside the table. If the column means something else, give it a role "
                 f'under [columns]: {LEVEL} = "plain".',
             )
+        row_numbers = _row_numbers(first) if INDEX in beside and INDEX in first.frame.columns else None
         published = [n for n in first.frame.columns if roles.get(n) not in (None, Role.PERSON, Role.IDENTIFIER)]
         cells, classes = self._classes(first, [n for n in published if roles[n] is Role.QUASI])
         values = {n: self._typed(first, n) for n in published if roles[n] is not Role.QUASI}
@@ -177,15 +184,26 @@ class _Reading:
             rows = np.repeat(np.arange(len(classes)), _counts(first))
             classes, table = classes[rows], table[rows] if table.width else table
             numbers = None if numbers is None else numbers[rows]
+            row_numbers = None
         columns = [*self._described(published, table), *_described_groups(numbers, batch)]
         manifest = _manifest(columns, classes if numbers is None else numbers, digest)
-        return Release(tuple(published), cells, classes, table, first.native, numbers, batch, manifest=manifest)
+        return Release(
+            tuple(published),
+            cells,
+            classes,
+            table,
+            first.native,
+            numbers,
+            batch,
+            manifest=manifest,
+            row_numbers=row_numbers,
+        )
 
     def _check_roles(self, first: FoundTable, second: FoundTable | None, roles: Mapping[str, Role]) -> None:
         """Check that the tables together have what a release needs, and nothing that tells who is who."""
         for table in (first,) if second is None else (first, second):
             for name in table.frame.columns:
-                if roles.get(name) in (Role.PERSON, Role.IDENTIFIER) and not _blanked(table.frame[name]):
+                if roles.get(name) in (Role.PERSON, Role.IDENTIFIER) and not is_blanked(table.frame[name]):
                     raise table.place.error(
                         f"column {name!r} tells who is who; a release does not have it",
                         column=name,
@@ -264,10 +282,10 @@ class _Reading:
         raw = nan_to_null(raw)
         text = raw.dtype == pl.String
         raw = self._without_marks(raw) if text else raw
-        plain = _unquoted(raw) if text else raw
+        plain = unquoted(raw) if text else raw
         wanted = self.types.get(name)
         if wanted is not None:
-            typed = _cast(plain, wanted)
+            typed = cast_to(plain, wanted)
         elif self.schema[name].type is not None:
             typed = read_as(plain, self.schema[name].type)  # type: ignore[arg-type]
         else:
@@ -300,6 +318,18 @@ class _Reading:
         ]
 
 
+def _row_numbers(table: FoundTable) -> IntArray:
+    """Return the row of the table before that each row was, or refuse a column that only has the name of it."""
+    numbers = table.frame[INDEX].cast(pl.Int64, strict=False)
+    if numbers.null_count() or numbers.n_unique() < len(numbers) or (len(numbers) and int(numbers.min() or 0) < 0):  # type: ignore[arg-type]
+        raise table.place.error(
+            f"column {INDEX!r} is not declared",
+            column=INDEX,
+            hint=f'Take it out of the table, or give it a role under [columns], such as\n  {INDEX} = "plain"',
+        )
+    return numbers.to_numpy().astype(np.int64)
+
+
 def _described_groups(groups: CodeArray | None, batch: pl.DataFrame | None) -> list[PublishedColumn]:
     if groups is None:
         return []
@@ -325,49 +355,9 @@ def _manifest(columns: list[PublishedColumn], groups: CodeArray, digest: str | N
     )
 
 
-def _blanked(cells: pl.Series) -> bool:
-    """Return whether a column was left in the table without anything in it, as some tools do."""
-    return cells.null_count() == len(cells) or (
-        cells.dtype == pl.String and bool(cells.str.contains(r"^\**$").fill_null(value=True).all())
-    )
-
-
-def _unquoted(text: pl.Series) -> pl.Series:
-    """Read JSON strings as their text; what is none stays as it is."""
-    strange = text.str.starts_with('"').fill_null(value=False)
-    if not strange.any():
-        return text
-    return text.replace({value: _unquoted_one(value) for value in text.filter(strange).unique()})
-
-
-def _unquoted_one(text: str) -> str:
-    try:
-        return str(json.loads(text))
-    except (ValueError, RecursionError):
-        return text
-
-
-def _cast(values: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Cast values to a type; what is not a value of it becomes null."""
-    if values.dtype == dtype:
-        return values
-    if values.dtype == pl.String:
-        try:
-            return parsed(values.str.strip_chars(), dtype)
-        except ValueError:
-            pass
-    wanted = type_of(dtype)
-    read = values if wanted is None else read_as(values, wanted)
-    made = read.cast(dtype, strict=False)
-    if dtype.is_float():
-        return made
-    # A cast must not round: 2.5 is no whole number.
-    return made.set((canonical_text(made) != canonical_text(read)).fill_null(value=False), None)
-
-
 def _counts(table: FoundTable) -> IntArray:
     """Return how many records each row stands for."""
-    numbers = _cast(table.frame[COUNT], pl.Int64())
+    numbers = cast_to(table.frame[COUNT], pl.Int64())
     wrong = (numbers.is_null() | (numbers < 1) | (numbers > 2**31 - 1)).arg_true()
     if len(wrong):
         raise table.place.error(

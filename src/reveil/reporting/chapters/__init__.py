@@ -11,8 +11,10 @@ from reveil.reporting.chapters.auto import auto
 from reveil.reporting.chapters.budget import budget
 from reveil.reporting.chapters.comparing import comparing
 from reveil.reporting.chapters.extras import extras
+from reveil.reporting.chapters.field_risk import field_risk
 from reveil.reporting.chapters.glance import glance
 from reveil.reporting.chapters.groups import groups
+from reveil.reporting.chapters.guessing import guessing
 from reveil.reporting.chapters.knowing import knowing
 from reveil.reporting.chapters.promise import promise
 from reveil.reporting.chapters.releases import releases
@@ -28,7 +30,9 @@ IN_ORDER = (
     releases,
     promise,
     risk,
+    field_risk,
     knowing,
+    guessing,
     groups,
     utility,
     comparing,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from reveil.reporting.parts import Card, Chapter
+from reveil.reporting.parts import Card, Chapter, at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reveil.reporting.parts import Parts
 
 
@@ -43,11 +45,29 @@ def glance(parts: Parts) -> GlanceChapter:
         cards.append(
             parts.card("of a column's range, a cell of the last release covers", f"releases.{last}.gcp", "share")
         )
+    cards += _price(parts, last)
     if content["guarantee"]["bound"] is not None:
         cards.append(parts.card("the bound: no value may be believed by more", "guarantee.bound", "number"))
     if content["risk"] is not None:
         cards.append(parts.card("the highest belief that is proven", "risk.highest_proven", "number"))
     return GlanceChapter(tuple(cards), _verdict(parts))
+
+
+def _price(parts: Parts, last: int) -> Iterator[Card]:
+    """Show what the last release costs beside its width: what is zero is not shown."""
+    for label, key, how in (
+        ("groups in the last release", "groups", "count"),
+        ("of its rows are counterfeits", "made_up", "share"),
+        ("of its records were withheld because of earlier releases", "left_out.withheld", "share"),
+        ("of its records were suppressed", "left_out.suppressed", "share"),
+        ("its delta", "delta", "number"),
+    ):
+        path = f"releases.{last}.{key}"
+        if at(parts.content, path):
+            yield parts.card(label, path, how)
+    budget = parts.content["budget"]
+    if budget is not None and budget["releases_left"] is not None:
+        yield parts.card("releases for which everybody's budget lasts", "budget.releases_left")
 
 
 def _verdict(parts: Parts) -> Verdict | None:
@@ -67,9 +87,26 @@ def _verdict(parts: Parts) -> Verdict | None:
     elif risk["releases"] < parts.content["series"]["releases"]:
         # Green is for the whole series: what was not attacked may tell more.
         word = "No attack found more than this series promises, but not all releases could be attacked."
+    elif any(level["promised"] and level["sample"] is not None for level in risk["levels"]):
+        word = "No attack found more than this series promises, but only some of the people were attacked."
     else:
         kind, word = "good", "Held: no attack found more than this series promises."
     more = [f"{found[:1].upper()}{found[1:]}." for found in risk["broken"]]
-    if risk["knows_more"] is not None:
-        more.append(f"Somebody who knows more finds out more: {risk['knows_more']['sentence']}")
-    return Verdict(kind, word, (risk["sentence"], *more))
+    return Verdict(kind, word, (*_worst(parts), *more))
+
+
+def _worst(parts: Parts) -> tuple[str, ...]:
+    """Say who finds out most, and what those find out whom the promise is about where they are others."""
+    risk = parts.content["risk"]
+    worst = risk["levels"][risk["worst"]]
+    said, sample = worst["sentence"], worst["sample"]
+    if sample is not None:  # what a part of the people tells of everybody
+        low, high = sample["certain"]["low"], sample["certain"]["high"]
+        said += (
+            f" ({sample['attacked']:,} of {sample['of']:,} people were attacked: of everybody {low:,.0f} to "
+            f"{high:,.0f} can be read off, with 95 %.)"
+        )
+    if worst["promised"]:
+        return (said,)
+    meant = "this series promises nothing against them" if risk["bound"] is None else "the promise is not about them"
+    return f"The worst first ({meant}): {said}", f"At the level of the promise: {risk['sentence']}"

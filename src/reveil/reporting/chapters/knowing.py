@@ -1,4 +1,4 @@
-"""If one sensitive value is known: a chapter where a row has several of them."""
+"""If sensitive values are known: a chapter where a row has several of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class KnowingChapter(Chapter):
     """The chapter."""
 
     key: ClassVar[str] = "knowing"
-    title: ClassVar[str] = "If one sensitive value is known"
+    title: ClassVar[str] = "If sensitive values are known"
     template: ClassVar[str] = "report/knowing.html.j2"
+    attacker: str
     values_known: Number
     persons: Number
     release: Number
@@ -26,7 +27,7 @@ class KnowingChapter(Chapter):
 
 
 def knowing(parts: Parts) -> KnowingChapter | None:
-    """Say what one known value gives, column by column."""
+    """Say what known values give, column by column."""
     found = parts.content["knowing"]
     if found is None:
         return None
@@ -35,13 +36,14 @@ def knowing(parts: Parts) -> KnowingChapter | None:
         TableColumn("people whose row is found", "rows_found"),
         TableColumn("value certain", "certain"),
         TableColumn("mean belief", "mean", "number"),
-        TableColumn("without the known value", "mean_without", "number"),
+        TableColumn("without the known values", "mean_without", "number"),
     ]
     rows = [f"knowing.columns.{n}" for n in range(len(found["columns"]))]
     return KnowingChapter(
+        attacker=found["attacker"],
         values_known=parts.number("knowing.values_known"),
         persons=parts.number("knowing.persons"),
         release=parts.number("knowing.release"),
         certain=parts.number("knowing.certain"),
-        table=parts.table("What one known value of another column gives", columns, rows),
+        table=parts.table("What known values of other columns give", columns, rows),
     )

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from reveil.reporting.charts import Chart
     from reveil.reporting.parts import Parts
 
-ABOUT = {"value": "a value at some time", "ever": "a value at any time", "range": "a range of values"}
+ABOUT = {
+    "value": "a value at some time",
+    "ever": "a value at any time",
+    "range": "a range of values",
+    "guess": "a guess",
+    "given": "a value, by more than a promise takes people to know",
+}
 KNOWS = {
     "nothing": "who could be in the table, and their quasi values",
     "presence": "who is in which release, and their quasi values",
@@ -59,6 +65,9 @@ class Attacked:
     right: Number | None
     above_half: Number
     partly: bool
+    levels: PageTable
+    not_tried: tuple[tuple[str, str], ...]
+    sample: str | None
     columns: tuple[AttackedColumn, ...]
 
 
@@ -92,9 +101,32 @@ def risk(parts: Parts) -> RiskChapter:
         right=parts.number("risk.certain_and_right") if right else None,
         above_half=parts.number("risk.above_half"),
         partly=found["releases"] < parts.content["series"]["releases"],
+        levels=_levels(parts),
+        not_tried=tuple((level["knows"], level["why"]) for level in found["levels_not_tried"]),
+        sample=None if found["sample"] is None else f"{found['sample']['attacked']:,}",
         columns=tuple(columns),
     )
     return RiskChapter(attacked)
+
+
+def _levels(parts: Parts) -> PageTable:
+    """Lay out what everybody finds out, by what they know."""
+    levels = parts.content["risk"]["levels"]
+    columns = [
+        TableColumn("somebody who knows", "knows", "text"),
+        TableColumn("read off", "certain"),
+        TableColumn("right", "certain_and_right"),
+        TableColumn("above one half", "above_half"),
+        TableColumn("highest that is proven", "highest_proven", "number"),
+        TableColumn("people", "persons"),
+        TableColumn("the promise is about them", "promised", "text"),
+    ]
+    if any(level["sample"] is not None for level in levels):
+        columns.append(TableColumn("attacked", "sample.attacked"))
+        columns.append(TableColumn("of everybody, at least", "sample.certain.low", "whole"))
+        columns.append(TableColumn("at most", "sample.certain.high", "whole"))
+    rows = [f"risk.levels.{n}" for n in range(len(levels))]
+    return parts.table("What everybody finds out from all releases together, by what they know", columns, rows)
 
 
 def _column(parts: Parts, path: str, column: dict[str, Any], bound: float | None) -> AttackedColumn:
@@ -136,6 +168,7 @@ def _by_attack(
     columns = [
         TableColumn("attack", "name", "text"),
         TableColumn("about", "about", "text"),
+        TableColumn("by", "attacker", "text"),
         TableColumn("highest belief", f"highest.{last}", "number"),
         TableColumn("proven", f"highest_proven.{last}", "number"),
         TableColumn("median", f"median.{last}", "number"),

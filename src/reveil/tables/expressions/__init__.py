@@ -1,7 +1,7 @@
 """The query language of ``reveil query``, ``release.count`` and ``publish --where``.
 
 ``syntax`` reads text into a tree, ``binding`` fits the tree to typed columns, ``frames`` asks raw tables and
-:mod:`reveil.analysis.queries` asks releases. Every complaint is an :class:`~reveil.core.errors.ExpressionError` with
+:mod:`reveil.analysis.questions` asks releases. Every complaint is an :class:`~reveil.core.errors.ExpressionError` with
 the place.
 """
 

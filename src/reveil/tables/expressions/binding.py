@@ -16,6 +16,7 @@ import polars as pl
 
 from reveil.core.errors import ExpressionError, shown
 from reveil.tables.alike import fold_text
+from reveil.tables.expressions.coarse import check_constants
 from reveil.tables.expressions.positions import FIRST, LAST, Span, beginning, is_line, span_of
 from reveil.tables.expressions.syntax import Compare, Expression, IsNull, Leaf, OneOf, Within, Word, fold
 from reveil.tables.snapshot import type_of
@@ -23,8 +24,9 @@ from reveil.tables.snapshot import type_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.tables.coarsening import Coarsening
     from reveil.tables.hierarchy import Taxonomy
-    from reveil.tables.schema import Schema
+    from reveil.tables.schema import Column, Schema
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Field:
     """What an expression must know of a column.
 
     ``labels``: the column holds labels of a hierarchy that is not at hand, and these are the published ones.
-    ``folds``: texts that look alike are one value.
+    ``folds``: texts that look alike are one value. ``coarse``: what was cut and rounded, and cannot be asked for.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Field:
     order: tuple[str, ...] | None = None
     labels: frozenset[str] | None = None
     folds: bool = False
+    coarse: Coarsening | None = None
 
     @property
     def in_words(self) -> bool:
@@ -100,10 +103,18 @@ def fields_of(frame: pl.DataFrame, schema: Schema | None) -> dict[str, Field]:
 
 def described(name: str, dtype: pl.DataType, schema: Schema | None) -> Field:
     """Describe a column by its type and, if it is declared, by its hierarchy or order."""
-    column = None if schema is None else next((c for c in schema.columns if c.name == name), None)
+    return described_by(
+        name, dtype, None if schema is None else next((c for c in schema.columns if c.name == name), None)
+    )
+
+
+def described_by(name: str, dtype: pl.DataType, column: Column | None) -> Field:
+    """Describe a column by its type and its declaration, if there is one."""
     if column is None:
         return Field(name, dtype)
-    return Field(name, dtype, column.taxonomy, column.order, folds=column.folds and dtype == pl.String)
+    return Field(
+        name, dtype, column.taxonomy, column.order, folds=column.folds and dtype == pl.String, coarse=column.coarse
+    )
 
 
 def bind(expression: Expression, fields: Mapping[str, Field]) -> BoundExpression:
@@ -117,6 +128,8 @@ def bind(expression: Expression, fields: Mapping[str, Field]) -> BoundExpression
         if type_of(field.dtype) is None:
             raise expression.error(f"column {field.name!r} holds no single values", leaf.column.position)
         test = _Binder(expression, field).test(leaf)
+        if field.coarse is not None:
+            check_constants(expression, leaf, field.coarse)
         tests[leaf] = _folded(test) if field.folds and isinstance(test, Among) else test
 
     def ignore(_: object) -> None:

@@ -104,45 +104,45 @@ class Diagram:
         self.root: int = nodes[0]
 
     def send(
-        self, sizes: FloatArray, indices: Sequence[IndexArray], columns: Sequence[ColumnRegions]
-    ) -> tuple[float, int, int]:
-        """Send units of the given sizes from the root down; return estimate, certain and possible.
+        self, units: int, indices: Sequence[IndexArray], columns: Sequence[ColumnRegions]
+    ) -> tuple[FloatArray, BoolArray, BoolArray]:
+        """Send units from the root down: the share of each that satisfies, whether all of it does, whether any.
 
-        ``indices[c]`` is each unit's cell of column c. A unit takes every way it can; it is certain when no way
-        leads to false, possible when one leads to true.
+        ``indices`` has the cell of each unit in each column. A unit splits at each level by the shares of its cell; it
+        is certain when no way that it can take leads to false, possible when one leads to true. Units that have
+        arrived everywhere they can are not carried further.
         """
-        total = round(sizes.sum())
+        share, ended = np.zeros(units), (np.zeros(units, np.bool_), np.zeros(units, np.bool_))
         if self.root in (FALSE, TRUE):
-            return float(total * self.root), total * self.root, total * self.root
-        ended = (np.zeros(len(sizes), np.bool_), np.zeros(len(sizes), np.bool_))
-        estimate = 0.0
-        waiting: dict[int, list[tuple[IndexArray | slice, FloatArray]]] = {self.root: [(slice(None), sizes)]}
+            whole = np.full(units, bool(self.root))
+            return whole.astype(np.float64), whole, whole
+        waiting: dict[int, list[tuple[IndexArray | slice, FloatArray]]] = {self.root: [(slice(None), np.ones(units))]}
         for nodes, index, regions in zip(self.levels, indices, columns, strict=True):
-            whole: Spread | None = None
+            whole_spread: Spread | None = None
             for node, children in nodes.items():
-                units, mass = _gathered(waiting.pop(node), len(sizes))
-                cells = index[units]
+                arrived, mass = _gathered(waiting.pop(node), units)
+                cells = index[arrived]
                 pick: IndexArray | slice = cells
                 if len(nodes) == 1 and len(cells) < regions.division.cells:
                     # Fewer units than cells are left: only their cells are looked at, each for its unit.
                     spread, pick = regions.spread(cells), slice(None)
                 else:
-                    whole = spread = whole or regions.spread()
+                    whole_spread = spread = whole_spread or regions.spread()
                 for child in set(children):
                     ways = [r for r, own in enumerate(children) if own == child]
                     met = np.flatnonzero(spread.possible(ways)[pick])
-                    reached = met if isinstance(units, slice) else units[met]
+                    reached = met if isinstance(arrived, slice) else arrived[met]
                     if child in (FALSE, TRUE):
                         ended[child][reached] = True
                     if child == FALSE:
                         continue
                     going = (mass * spread.share(ways)[pick])[met]
                     if child == TRUE:
-                        estimate += float(going.sum())
+                        share[reached] += going
                     else:
                         waiting.setdefault(child, []).append((reached, going))
-        certain, possible = total - round(sizes[ended[FALSE]].sum()), round(sizes[ended[TRUE]].sum())
-        return min(max(estimate, certain), possible), certain, possible
+        certain = ~ended[FALSE]
+        return np.where(certain, 1.0, np.minimum(share, 1.0)), certain, ended[TRUE]
 
 
 def _gathered(

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A column or a value as written. ``beginning``: it stands for every text that begins so."""
+    """A column or a value as written. ``proposing``: it stands for every text that begins so."""
 
     text: str
     position: int

@@ -15,6 +15,17 @@ from reveil.tables.formats.known import (
     format_of,
     in_words,
     read_file,
+    readable,
 )
 
-__all__ = ["DEFAULT", "check_path", "ending_of", "endings", "find_format", "format_of", "in_words", "read_file"]
+__all__ = [
+    "DEFAULT",
+    "check_path",
+    "ending_of",
+    "endings",
+    "find_format",
+    "format_of",
+    "in_words",
+    "read_file",
+    "readable",
+]

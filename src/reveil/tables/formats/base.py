@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from reveil.tables.formats.dialect import Dialect
     from reveil.tables.formats.place import Place
 
 # A damaged file can trip polars anywhere; its own words stay unsaid, they may quote cells.
@@ -39,9 +40,14 @@ class NameCheck(Protocol):
 
 
 class Format(ABC):
-    """One format of tables in files; it has no state."""
+    """One format of tables in files; it has no state but the dialect that it reads."""
 
     text_only: ClassVar[bool]  # whether releases are written as text, in the notation of cells; else typed
+    read_only: ClassVar[bool] = False  # whether raw tables are read from it, and no release is written to it
+
+    def speaking(self, dialect: Dialect) -> Format:  # noqa: ARG002
+        """Return the format for files of a dialect: itself where that makes no difference."""
+        return self
 
     @abstractmethod
     def read(self, path: Path, *, null_values: Iterable[str] = (), check_names: NameCheck | None = None) -> RawTable:
@@ -73,3 +79,17 @@ class Format(ABC):
     @abstractmethod
     def says_more(self, path: Path) -> bool:
         """Return whether a file carries anything beside the cells, names and types of its columns, such as metadata."""
+
+
+class ReadOnly(Format):
+    """A format that raw tables come in and that no release is written to."""
+
+    read_only: ClassVar[bool] = True
+
+    def write(self, table: pl.DataFrame, path: Path) -> None:  # noqa: ARG002
+        """Refuse: nobody asks for it, since its ending is none of a release."""
+        raise OSError(f"releases are not written as {path.suffix}")
+
+    def says_more(self, path: Path) -> bool:  # noqa: ARG002
+        """Return yes: no release is of this format."""
+        return True

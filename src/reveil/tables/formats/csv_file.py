@@ -1,4 +1,4 @@
-"""CSV files, read strictly: first the bytes, then the structure, then the cells as text.
+"""CSV files, read strictly: first the bytes, then the structure, then the cells as text; and compressed ones.
 
 polars parses, but only what the scan has found to be a table, and never speaks to the user: its messages have no
 line and quote cells. A release is written with names that no spreadsheet runs.
@@ -10,6 +10,7 @@ import codecs
 import json
 import re
 import unicodedata
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ import polars as pl
 from reveil.core.errors import DataError, FileError
 from reveil.core.kernels import csv_scan
 from reveil.tables.formats.base import Format, NameCheck, RawTable
+from reveil.tables.formats.dialect import DEFAULT_DIALECT, SEPARATORS, Dialect, as_utf8
 from reveil.tables.formats.known import check_path
 from reveil.tables.formats.place import Lines, Place
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_DELIMITERS = {b",": "comma", b";": "semicolon", b"\t": "tab"}
+_FOUND = (b",", b";", b"\t")  # separators that a header shows by itself
 _CHUNK = 1 << 20
 _HEADER = 1 << 16  # bytes of a file that are looked at for names
 # How a name begins that a spreadsheet would run, or that is quoted already.
@@ -33,17 +35,34 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", '"')
 _DOUBLE_QUOTES = 'Put the whole cell in quotes and write quotes inside it twice: "5\'11"" tall".'
 
 
+@dataclass(frozen=True)
 class CsvFile(Format):
-    """Text in UTF-8, separated by commas, semicolons or tabs; written with commas."""
+    """Text, separated by commas, semicolons or tabs; written with commas and in UTF-8."""
 
     text_only: ClassVar[bool] = True
+    dialect: Dialect = DEFAULT_DIALECT
+
+    def speaking(self, dialect: Dialect) -> CsvFile:
+        """Return the format with the declared separator and encoding."""
+        return replace(self, dialect=dialect)
 
     def read(self, path: Path, *, null_values: Iterable[str] = (), check_names: NameCheck | None = None) -> RawTable:
         """Read and check a CSV; empty cells, quoted or not, and ``null_values`` are null."""
-        table = read_csv(path, null_values=null_values)
+        written = replace(self.dialect, separator=self.separator)
+        data = self.unpacked(read_bytes(path), path)
+        table = read_csv(path, null_values=null_values, dialect=written, data=data)
         if check_names is not None:
             check_names(table.frame.columns, file=str(path), header_line=True)
         return table
+
+    @property
+    def separator(self) -> str | None:
+        """What separates cells: as declared, or as the ending says; None where the header shows it."""
+        return self.dialect.separator
+
+    def unpacked(self, data: bytes, path: Path) -> bytes:  # noqa: ARG002
+        """Return the text that a file holds."""
+        return data
 
     def names(self, path: Path) -> list[str]:
         """Guess the names in the first line."""
@@ -73,9 +92,14 @@ def guessed_names(path: Path) -> list[str]:
     """Return what the first line of a text separates; nothing where there is none."""
     try:
         with path.open("rb") as stream:
-            first = stream.read(_HEADER).decode("utf-8-sig", "replace").splitlines()[:1]
+            return names_in(stream.read(_HEADER))
     except OSError:
         return []
+
+
+def names_in(data: bytes) -> list[str]:
+    """Return what the first line of the beginning of a text separates."""
+    first = data.decode("utf-8-sig", "replace").splitlines()[:1]
     if not first:
         return []
     separator = max(",;\t|", key=first[0].count)
@@ -87,17 +111,19 @@ def _is_quoted(name: str) -> bool:
     return name[:1] in _FORMULA or unicodedata.category(name[:1] or " ") == "Cf"
 
 
-def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> RawTable:
-    """Read and check a CSV; the table may have no rows."""
-    data = read_bytes(path)
+def read_csv(
+    path: Path, *, null_values: Iterable[str] = (), dialect: Dialect = DEFAULT_DIALECT, data: bytes | None = None
+) -> RawTable:
+    """Read and check a CSV; the table may have no rows. ``data`` is what the file holds, where that is known."""
+    data = as_utf8(read_bytes(path) if data is None else data, dialect.encoding or "utf-8", path)
     _check_bytes(data, path)
-    header = data[: _header_end(data)].removeprefix(codecs.BOM_UTF8)
-    delimiter = _delimiter(header)
+    header = first_record(data)
+    delimiter = _delimiter(header) if dialect.separator is None else dialect.separator.encode()
     # The mark at the start would count as text before a quoted first name.
     content = np.frombuffer(data, np.uint8)[len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0 :]
     kind, line, cells, columns, records, folds = csv_scan.scan(content, delimiter[0], np.empty(0, np.int64))
     if kind != csv_scan.FINE:
-        message, hint = _fault(kind, cells, columns, _DELIMITERS[delimiter])
+        message, hint = _fault(kind, cells, columns, SEPARATORS[delimiter.decode()])
         raise DataError(message, file=path, line=line, hint=hint)
     header_lines = header.count(b"\n") if header.endswith(b"\n") else header.count(b"\n") + 1
     starts = None
@@ -107,7 +133,7 @@ def read_csv(path: Path, *, null_values: Iterable[str] = ()) -> RawTable:
     schema = {str(i): pl.String for i in range(columns)}
     # With a mark of its own, so that polars does not take one away that belongs to the first name.
     names = _parse(codecs.BOM_UTF8 + header, delimiter, schema, [""], path).row(0)
-    _check_names(names, path)
+    check_header(names, path)
     if records == 0:
         frame = pl.DataFrame(schema=schema)
     else:
@@ -144,10 +170,11 @@ def _check_bytes(data: bytes, path: Path) -> None:
     if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise DataError("this file is empty", file=path, hint="A table starts with a line of column names.")
     kinds_of_file = {
-        codecs.BOM_UTF16_LE: "It is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8).",
-        codecs.BOM_UTF16_BE: "It is UTF-16 text; save it as UTF-8 (in Excel: CSV UTF-8).",
-        b"PK\x03\x04": "It looks like a workbook or a zip archive; export the sheet as CSV UTF-8.",
-        b"\x1f\x8b": "It looks like a gzip archive; unpack it first.",
+        codecs.BOM_UTF16_LE: 'It is UTF-16 text: write encoding = "utf-16" under [input], or save it as UTF-8.',
+        codecs.BOM_UTF16_BE: 'It is UTF-16 text: write encoding = "utf-16" under [input], or save it as UTF-8.',
+        b"PK\x03\x04": "It looks like a workbook or a zip archive; a workbook is named .xlsx.",
+        b"\x1f\x8b": "It looks like a gzip archive; name it .csv.gz.",
+        b"\x28\xb5\x2f\xfd": "It looks like a zstd archive; name it .csv.zst.",
         b"PAR1\x15": "It looks like Parquet; name it .parquet.",  # a header may start with PAR1 too, but not so
     }
     for mark, remedy in kinds_of_file.items():
@@ -161,7 +188,17 @@ def _check_bytes(data: bytes, path: Path) -> None:
         "this file is not UTF-8",
         file=path,
         line=data.count(b"\n", 0, position) + 1,
-        hint="It looks like Latin-1 or Windows-1252: convert it to UTF-8." if latin else "Save it as UTF-8.",
+        hint=_other_encoding(data, position) if latin else "Save it as UTF-8.",
+    )
+
+
+def _other_encoding(data: bytes, position: int) -> str:
+    """Say what to do with text that is no UTF-8 from some byte on."""
+    if not data[:position].removeprefix(codecs.BOM_UTF8).isascii():
+        return "The lines before are UTF-8: two exports may have been put together. Convert each to UTF-8 first."
+    return (
+        'It looks like Latin-1 or Windows-1252: write encoding = "latin-1" or "cp1252" under [input], or convert it to '
+        "UTF-8."
     )
 
 
@@ -178,6 +215,18 @@ def _first_invalid(data: bytes) -> int | None:
     return None
 
 
+def first_record(data: bytes) -> bytes:
+    """Return the first record of a text in UTF-8, without a mark before it."""
+    return data[: _header_end(data)].removeprefix(codecs.BOM_UTF8)
+
+
+def shown_separator(header: bytes) -> str:
+    """Return what separates the names of a header; bars count where nothing else does."""
+    bare = re.sub(rb'"[^"]*"?', b"", header)
+    found = _delimiter(header)
+    return "|" if not bare.count(found) and bare.count(b"|") else found.decode()
+
+
 def _header_end(data: bytes) -> int:
     """Return where the first record ends: at the first line end that has whole pairs of quotes before it."""
     start, quotes = 0, 0
@@ -192,10 +241,11 @@ def _header_end(data: bytes) -> int:
 def _delimiter(header: bytes) -> bytes:
     """Return the delimiter that the header uses most outside quotes; the comma where it uses none."""
     bare = re.sub(rb'"[^"]*"?', b"", header)
-    return max(_DELIMITERS, key=bare.count)
+    return max(_FOUND, key=bare.count)
 
 
-def _check_names(names: tuple[str | None, ...], path: Path) -> None:
+def check_header(names: tuple[str | None, ...], path: Path) -> None:
+    """Raise unless every column has a name of its own."""
     unnamed = [i for i, name in enumerate(names, 1) if not (name or "").strip()]
     if unnamed:
         raise DataError(

@@ -7,7 +7,7 @@ one type for each column and one form for what is missing, so that no later step
 from __future__ import annotations
 
 from reveil.tables.snapshot.frames import to_native
-from reveil.tables.snapshot.table import Snapshot, read_snapshot
+from reveil.tables.snapshot.table import RawRows, Snapshot, read_snapshot
 from reveil.tables.snapshot.types import canonical_text, infer_type, type_of
 
-__all__ = ["Snapshot", "canonical_text", "infer_type", "read_snapshot", "to_native", "type_of"]
+__all__ = ["RawRows", "Snapshot", "canonical_text", "infer_type", "read_snapshot", "to_native", "type_of"]

@@ -13,6 +13,7 @@ import polars as pl
 
 from reveil.core.errors import shown
 from reveil.tables.alike import fold_distinct
+from reveil.tables.marks import SUPPRESSED_VALUE
 from reveil.tables.schema import Column, Role, Type
 from reveil.tables.snapshot.types import canonical_text, outside_the_calendar, type_of
 
@@ -61,8 +62,8 @@ def check_calendar(series: pl.Series, column: Column, place: Place) -> None:
         )
 
 
-def check_cast(raw: pl.Series, typed: pl.Series, column: Column, place: Place) -> None:
-    """Raise if a cell was lost on the way to the declared type."""
+def check_cast(raw: pl.Series, typed: pl.Series, column: Column, place: Place, how: str | None = None) -> None:
+    """Raise if a cell was lost on the way to the declared type; ``how`` says how cells are written here."""
     if typed.null_count() == raw.null_count() or column.type is None:
         return
     lost = raw.is_not_null() & typed.is_null()
@@ -77,7 +78,8 @@ def check_cast(raw: pl.Series, typed: pl.Series, column: Column, place: Place) -
         + _values(raw.filter(lost), column),
         row=lost.arg_max(),
         column=column.name,
-        hint=f"{_WRITTEN[column.type]}; list marks for missing cells under null_values; or declare another type.",
+        hint=f"{how or _WRITTEN[column.type]}; list marks for missing cells under null_values; or declare another "
+        "type.",
     )
 
 
@@ -94,6 +96,20 @@ def check_finite(series: pl.Series, column: Column, place: Place) -> None:
             )
 
 
+def check_marks(series: pl.Series, column: Column, place: Place) -> None:
+    """Refuse the text that stands for a suppressed cell: published, somebody's value would read as suppressed."""
+    if series.dtype != pl.String or column.role is Role.PERSON:
+        return
+    marked = (series == SUPPRESSED_VALUE).fill_null(value=False)
+    if marked.any():
+        raise place.error(
+            f"column {column.name!r} has {int(marked.sum()):,} cells that are a NUL character and a star",
+            row=marked.arg_max(),
+            column=column.name,
+            hint="That is how suppressed cells are known. Leave the cells empty, or write what is meant.",
+        )
+
+
 def check_bins(series: pl.Series, column: Column, place: Place) -> None:
     """Refuse bins for what is no number."""
     have = type_of(series.dtype)
@@ -102,6 +118,19 @@ def check_bins(series: pl.Series, column: Column, place: Place) -> None:
             f"column {column.name!r} has bins, but its type is {have.value}, not number",
             column=column.name,
             hint='Take the bins away, or mend the cells: with type = "number" the first one that is none is named.',
+        )
+
+
+def check_coarse(series: pl.Series, column: Column, place: Place) -> None:
+    """Refuse to cut or round what is neither a number nor a date."""
+    have = type_of(series.dtype)
+    coarse = column.coarse
+    wanted = (Type.DATE, Type.DATETIME) if coarse is not None and coarse.dates else (Type.NUMBER,)
+    if coarse is not None and have not in wanted:
+        raise place.error(
+            f"column {column.name!r} has top, bottom or round for a {wanted[0].value}, but its type is {have}",
+            column=column.name,
+            hint=f'Take them away, or mend the cells: with type = "{wanted[0].value}" the first that is none is named.',
         )
 
 
@@ -133,8 +162,8 @@ def check_covered(series: pl.Series, column: Column, place: Place) -> None:
     )
 
 
-def check_persons(series: pl.Series, column: Column, place: Place) -> None:
-    """Raise unless every row has a person of its own; identities are never shown."""
+def check_persons(series: pl.Series, column: Column, place: Place, *, repeated: bool = False) -> None:
+    """Raise unless every row has a person, and of its own unless they may be ``repeated``; identities are not shown."""
     nulls = series.null_count()
     if nulls:
         raise place.error(
@@ -143,6 +172,8 @@ def check_persons(series: pl.Series, column: Column, place: Place) -> None:
             column=column.name,
             hint="Every row belongs to a person; fill the cells in or take the rows out.",
         )
+    if repeated:
+        return
     ids = canonical_text(series) if series.dtype == pl.String or not series.dtype.is_integer() else series
     repeats = len(ids) - ids.n_unique()
     if repeats:
@@ -151,7 +182,8 @@ def check_persons(series: pl.Series, column: Column, place: Place) -> None:
             f"the person column {column.name!r} names a person again in {repeats:,} {rows}",
             row=(~ids.is_first_distinct()).arg_max(),
             column=column.name,
-            hint="A snapshot has one row for each person: keep the one that holds.",
+            hint="A snapshot has one row for each person: keep the one that holds. If the rows are visits, say so: "
+            'rows = "visits" under [input], with keep = "last by COLUMN".',
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from reveil.core.errors import ConfigError, DataError
-from reveil.tables.formats import in_words
+from reveil.tables.formats import in_words, readable
 from reveil.tables.schema import Role, Schema
 
 _ORIGIN = "the frame"
@@ -34,7 +34,7 @@ def from_native(source: object, schema: Schema) -> tuple[pl.DataFrame, str]:
     if isinstance(source, pl.Series) or not hasattr(source, "__arrow_c_stream__"):
         raise DataError(
             f"a table cannot be read from {type(source).__name__!r}",
-            hint=f"Pass the path of a {in_words()} file, or a frame of polars, pandas or pyarrow.",
+            hint=f"Pass the path of a {in_words(readable())} file, or a frame of polars, pandas or pyarrow.",
         )
     _check_names(list(getattr(source, "column_names", ())))
     try:

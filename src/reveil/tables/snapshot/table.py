@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from reveil.core.errors import DataError
 from reveil.tables.alike import one_spelling
+from reveil.tables.binning import in_bins
 from reveil.tables.formats import read_file
 from reveil.tables.formats.place import Place
 from reveil.tables.schema import Column, Role, Schema
@@ -17,14 +19,29 @@ from reveil.tables.snapshot.checks import (
     check_bins,
     check_calendar,
     check_cast,
+    check_coarse,
     check_covered,
     check_finite,
+    check_marks,
     check_persons,
     check_storage,
     uncovered,
 )
 from reveil.tables.snapshot.frames import from_native
 from reveil.tables.snapshot.types import canonical_text, infer_person, infer_type, nan_to_null, read_as, read_steadily
+from reveil.tables.snapshot.written import in_plain_notation, in_shown_notation
+from reveil.tables.visits.summary import records_of
+
+if TYPE_CHECKING:
+    from reveil.tables.visits.rules import Visits
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Rows with settled types as they stand in a table, and the rules by which they became records."""
+
+    frame: pl.DataFrame
+    visits: Visits | None
 
 
 @dataclass(frozen=True)
@@ -32,13 +49,15 @@ class Snapshot:
     """One raw table at one point in time, checked.
 
     ``frame`` has the declared columns in the order of the table; missing values are null, in one form only.
-    ``origin`` is the file's name or "the frame"; ``native`` is the library in which answers are given back.
+    ``origin`` is the file's name or "the frame"; ``native`` is the library in which answers are given back. ``raw`` is
+    what was read before rows were put together and values made coarser, where they were: the judge looks at it.
     """
 
     frame: pl.DataFrame
     schema: Schema
     origin: str
     native: str
+    raw: RawRows | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """Say what it is, not what is in it: a repr ends up in logs."""
@@ -53,7 +72,9 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        table = read_file(path, null_values=schema.null_values, check_names=schema.check_columns)
+        table = read_file(
+            path, null_values=schema.null_values, check_names=schema.check_columns, dialect=schema.input.dialect
+        )
         frame, place, from_text = table.frame, table.place, table.text_only
         del table
         origin, native = path.name, "polars"
@@ -65,46 +86,91 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
     declared = {column.name for column in schema.columns}  # some schemas let other columns be there
     cells = [series for series in frame.get_columns() if series.name in declared]
     del frame  # a column of text is let go as soon as it has its type
+    visits = schema.input.visits
+    reading = ColumnReader(schema, place, from_text=from_text)
     for i, series in enumerate(cells):
-        cells[i] = _typed_and_checked(series, schema[series.name], schema.null_values, place, from_text=from_text)
+        # What puts visits in order is read even where it is dropped afterwards.
+        ordering = visits is not None and series.name in visits.orders
+        cells[i] = reading.column(series, ordering=ordering)
         del series
-    return Snapshot(pl.DataFrame(cells), schema, origin, native)
+    frame = pl.DataFrame(cells)
+    coarse = [
+        column
+        for column in schema.columns
+        if (column.coarse is not None or isinstance(column.bins, tuple)) and column.name in frame.columns
+    ]
+    raw = None if visits is None and not coarse else RawRows(frame, visits)
+    if visits is not None:
+        frame = records_of(frame, schema, visits, place)
+        again = replace(reading, from_text=False)
+        frame = frame.with_columns(again.column(frame[name]) for name in visits.rules)
+    frame = frame.with_columns(_coarser(frame[name], schema[name], place) for name in frame.columns)
+    return Snapshot(frame, schema.of_records(), origin, native, raw)
 
 
-def _typed_and_checked(
-    series: pl.Series, column: Column, null_values: tuple[str, ...], place: Place, *, from_text: bool
-) -> pl.Series:
-    """Give a column its type and check its cells."""
-    if series.dtype in (pl.Categorical, pl.Enum, pl.Null):
-        series = series.cast(pl.String)
-    if column.role is Role.IDENTIFIER:
-        return series
-    check_storage(series, column, place)
-    check_calendar(series, column, place)
-    series = nan_to_null(_narrowed(series, column, place))
-    if null_values and not from_text:
+@dataclass(frozen=True)
+class ColumnReader:
+    """Gives the columns of one table their types, and checks their cells."""
+
+    schema: Schema
+    place: Place
+    from_text: bool = field(kw_only=True)
+
+    def column(self, series: pl.Series, *, ordering: bool = False) -> pl.Series:
+        """Give a column its type and check its cells."""
+        column, place = self.schema[series.name], self.place
+        if series.dtype in (pl.Categorical, pl.Enum, pl.Null):
+            series = series.cast(pl.String)
+        if column.role is Role.IDENTIFIER:
+            if not ordering:
+                return series
+            column = replace(column, role=Role.PLAIN)
+        check_storage(series, column, place)
+        check_calendar(series, column, place)
+        series = nan_to_null(_narrowed(series, column, place))
+        written = self.from_text and series.dtype == pl.String
         # The same mark means the same in a frame as in a file; numbers are compared as they would be written.
-        marked = canonical_text(series).is_in(pl.Series(null_values).implode()).fill_null(value=False)
-        if marked.any():
-            series = series.set(marked, None)
-    if column.type is not None:
-        typed = (read_steadily if column.steady else read_as)(series, column.type)
-        check_cast(series, typed, column, place)
-        series = typed
-    elif from_text:
-        series = _inferred(series, column)
-    series = nan_to_null(series)
-    if series.dtype == pl.String and column.role is not Role.PLAIN:
-        # Two spellings of one text would pass for two values, and a group of one value for a diverse one.
-        series = canonical_text(series)
-        if column.folds:
-            series = one_spelling(series, (*(column.labels or ()), *column.spellings), null_values)
-    check_finite(series, column, place)
-    check_bins(series, column, place)
-    check_covered(series, column, place)
-    if column.role is Role.PERSON:
-        check_persons(series, column, place)
-    return series
+        marks = column.null_values if written else (*self.schema.null_values, *column.null_values)
+        if marks:
+            marked = canonical_text(series).is_in(pl.Series(marks).implode()).fill_null(value=False)
+            if marked.any():
+                series = series.set(marked, None)
+        series = nan_to_null(self._typed(series, column, written=written))
+        if series.dtype == pl.String and column.role is not Role.PLAIN:
+            # Two spellings of one text would pass for two values, and a group of one value for a diverse one.
+            series = canonical_text(series)
+            if column.folds:
+                missing = (*self.schema.null_values, *column.null_values)
+                series = one_spelling(series, (*(column.labels or ()), *column.spellings), missing)
+        check_finite(series, column, place)
+        check_marks(series, column, place)
+        check_bins(series, column, place)
+        check_covered(series, column, place)
+        if column.role is Role.PERSON:
+            check_persons(series, column, place, repeated=self.schema.input.visits is not None)
+        return series
+
+    def _typed(self, series: pl.Series, column: Column, *, written: bool) -> pl.Series:
+        """Read cells as the declared type, or as the one that they show."""
+        notation = self.schema.input.notation
+        if column.type is not None:
+            plain, how = in_plain_notation(series, column, notation, self.place)
+            typed = (read_steadily if column.steady else read_as)(plain, column.type)
+            check_cast(series, typed, column, self.place, how)
+            return typed
+        if not written:
+            return series
+        if column.role is not Role.PERSON and not column.typed:
+            series = in_shown_notation(series, column, notation, self.place)
+        return _inferred(series, column) if series.dtype == pl.String else series
+
+
+def _coarser(series: pl.Series, column: Column, place: Place) -> pl.Series:
+    """Return the values as they are published at their finest."""
+    if column.coarse is not None:
+        check_coarse(series, column, place)
+        series = column.coarse.apply(series)
+    return in_bins(series, column.bins) if isinstance(column.bins, tuple) else series
 
 
 def _narrowed(series: pl.Series, column: Column, place: Place) -> pl.Series:

@@ -21,7 +21,7 @@ import polars as pl
 from reveil.core.errors import ConfigError
 from reveil.tables.schema import Schema, toml_key, toml_text
 from reveil.testing.hospital import _tables as tables
-from reveil.testing.hospital._dice import AnyInts, Dice
+from reveil.testing.hospital._dice import AnyInts, MonthDice
 from reveil.testing.hospital._register import Register, diagnosis_cell, month_end, newcomers, wheels
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def coded(rows: int, *, columns: int = 4, seed: int = 0) -> pl.DataFrame:
     _at_least_one("rows", rows)
     _at_least_one("columns", columns)
     _check_seed(seed)
-    dice = Dice(seed, 1)
+    dice = MonthDice(seed, 1)
     today, _ = month_end(1)
     people = newcomers(dice, rows, today, None)
     age = people.age(today)

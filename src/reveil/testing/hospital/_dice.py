@@ -12,14 +12,13 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
-AnyInts = npt.NDArray[np.integer[Any]]
+AnyInts = npt.NDArray[np.integer]
 RandomBits = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
 
@@ -28,7 +27,7 @@ OUTCOMES = 1 << SLOT_BITS
 
 
 @dataclass(frozen=True)
-class Dice:
+class MonthDice:
     """The streams of one month."""
 
     seed: int

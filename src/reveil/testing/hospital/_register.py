@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reveil.testing.hospital import _tables as tables
-from reveil.testing.hospital._dice import AnyInts, Dice, Ints, RandomBits, Wheel, log_normal
+from reveil.testing.hospital._dice import AnyInts, Ints, MonthDice, RandomBits, Wheel, log_normal
 
 OPENED = np.datetime64("2023-01", "M")
 FIRST_PID = 1_000_001
@@ -79,7 +79,7 @@ def month_end(month: int) -> tuple[int, int]:
     return int(after) - 1, int(after - first)
 
 
-def newcomers(dice: Dice, count: int, today: int, days: int | None) -> People:
+def newcomers(dice: MonthDice, count: int, today: int, days: int | None) -> People:
     """Invent people who came within the last ``days``, or within the usual length of a stay."""
     wheel = wheels()
     age = wheel.age.draw(dice.random_bits("age", count)).astype(np.int64)
@@ -115,14 +115,14 @@ class Register:
         self.persons = persons
         self.seed = seed
         self.month = 1
-        self.people = newcomers(Dice(seed, 1), persons, month_end(1)[0], None)
+        self.people = newcomers(MonthDice(seed, 1), persons, month_end(1)[0], None)
         self.here: AnyInts = np.arange(persons, dtype=np.int32)
         self.away: AnyInts = np.zeros(0, dtype=np.int32)
 
     def next_month(self) -> None:
         """Let a month pass: some leave, some change, some come back, others come for the first time."""
         self.month += 1
-        dice = Dice(self.seed, self.month)
+        dice = MonthDice(self.seed, self.month)
         today, days = month_end(self.month)
         leave = dice.chance("leave", len(self.here), LEAVE)
         stay, left = self.here[~leave], self.here[leave]
@@ -143,7 +143,7 @@ class Register:
     def extract(self) -> pl.DataFrame:
         """Return the month's table, its rows in random order."""
         today, _ = month_end(self.month)
-        who = Dice(self.seed, self.month).shuffled("rows", self.here)
+        who = MonthDice(self.seed, self.month).shuffled("rows", self.here)
         people = self.people.take(who)
         frame = pl.DataFrame(
             {
@@ -160,7 +160,7 @@ class Register:
         )
         return frame.with_columns(pl.when(pl.col("income") > 0).then(pl.col("income")))
 
-    def _change(self, dice: Dice, stay: AnyInts, today: int) -> None:
+    def _change(self, dice: MonthDice, stay: AnyInts, today: int) -> None:
         people, wheel = self.people, wheels()
         who = stay[dice.chance("changes ward", len(stay), OTHER_WARD)]
         cell = _ward_cell(people.age(today, who), people.sex[who])
@@ -173,7 +173,7 @@ class Register:
         who = stay[dice.chance("changes diagnosis", len(stay), OTHER_DIAGNOSIS)]
         self._diagnose(dice.random_bits("new diagnosis", len(who)), who, today)
 
-    def _readmit(self, dice: Dice, back: AnyInts, today: int, days: int) -> None:
+    def _readmit(self, dice: MonthDice, back: AnyInts, today: int, days: int) -> None:
         people = self.people
         people.admitted[back] = today - dice.below("day of return", len(back), days)
         who = back[dice.chance("returns ill otherwise", len(back), RETURN_ILL_OTHERWISE)]

@@ -169,6 +169,22 @@ class DuckDBFile:
                 seals.renew(connection, self._known_key, releases=None)
         self._sealed = True
 
+    @contextmanager
+    def rekeyed(self, key: Key) -> Iterator[Connection]:
+        """Change everything under another key: all seals are of it once this is committed."""
+        before = self._known_key
+        self.keys.stage(key)
+        self.check()
+        try:
+            with private(self.folder), self._translated(), begun(self.connection) as connection:
+                yield connection
+                self._key = key
+                seals.renew(connection, key, releases=None)
+        except BaseException:
+            self._key = before
+            raise
+        self.keys.take(key)
+
     def check(self) -> None:
         """Compare everything with its seal, placements of all releases included."""
         with self._translated():

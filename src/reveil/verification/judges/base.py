@@ -109,6 +109,16 @@ class ValueJudge(GroupJudge):
         return attribute is None or attribute == getattr(other, "attribute", None)
 
 
+def text_told(told: Mapping[str, JSON], key: str) -> str | None:
+    """Return a text that a promise names, or None."""
+    value = told.get(key)
+    if value is not None and not isinstance(value, str):
+        raise VerificationError(
+            f"the promise has a {key} that is not a text", hint="A column or a distance has a name."
+        )
+    return value
+
+
 def judge_named(name: str) -> Any:
     """Return the judge that is registered under a name, or refuse the promise that has none."""
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.verification.exact import written
-from reveil.verification.judges.base import GroupJudge, ValueJudge
+from reveil.verification.judges.base import GroupJudge, ValueJudge, text_told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,9 +33,9 @@ class DistinctDiversity(ValueJudge):
     name: ClassVar[str] = "DistinctDiversity"
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what ``l`` asks for."""
-        return (cls(int(written("l", told["l"])), told.get("attribute")),) if asks_for(told, "distinct") else ()
+        return (cls(int(written("l", told["l"])), text_told(told, "attribute")),) if asks_for(told, "distinct") else ()
 
     @classmethod
     def keys(cls, told: Mapping[str, JSON]) -> set[str]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.verification.exact import MILLION, as_told, shown, written
-from reveil.verification.judges.base import GroupJudge, ValueJudge
+from reveil.verification.judges.base import GroupJudge, ValueJudge, text_told
 from reveil.verification.judges.distinct_diversity import asks_for
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class EntropyDiversity(ValueJudge):
     name: ClassVar[str] = "EntropyDiversity"
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what ``l`` asks for."""
-        return (cls(written("l", told["l"]), told.get("attribute")),) if asks_for(told, "entropy") else ()
+        return (cls(written("l", told["l"]), text_told(told, "attribute")),) if asks_for(told, "entropy") else ()
 
     @classmethod
     def keys(cls, told: Mapping[str, JSON]) -> set[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from reveil.verification.exact import as_told, at_most, floored, largest, shown, written
-from reveil.verification.judges.base import GroupJudge, ValueJudge
+from reveil.verification.judges.base import GroupJudge, ValueJudge, text_told
 from reveil.verification.judges.distinct_diversity import asks_for
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ class FrequencyDiversity(ValueJudge):
     name: ClassVar[str] = "FrequencyDiversity"
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what ``l`` asks for."""
-        return (cls(written("l", told["l"]), told.get("attribute")),) if asks_for(told, "frequency") else ()
+        return (cls(written("l", told["l"]), text_told(told, "attribute")),) if asks_for(told, "frequency") else ()
 
     @classmethod
     def keys(cls, told: Mapping[str, JSON]) -> set[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
+from reveil.core.json_values import list_in, text_in
 from reveil.releases.respelling import folded_values, folds
 from reveil.tables.alike import folded
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
-from reveil.verification.arrays import halves, mark_of, marks_of, whole
+from reveil.verification.arrays import Ints, halves, mark_of, marks_of, whole
 from reveil.verification.exact import shown as number_shown
 from reveil.verification.exact import written
 from reveil.verification.judges.base import other_promise
@@ -75,12 +76,12 @@ class GlobalGuarantee(GuaranteeJudge):
     def check_counts(cls, manifest: Manifest, asked: Promised, schema: Schema, records: int) -> None:
         """Refuse a weaker l, or other values that are not bounded, or last."""
         super().check_counts(manifest, asked, schema, records)
-        told: dict[str, Any] = dict(manifest.promise.guarantee())
+        told = manifest.promise.guarantee()
         settings = asked.settings
         if written("l", told.get("l")) < written("l", settings.get("l")):
             raise other_promise("a larger l")
         for key in ("harmless", "permanent"):
-            if sorted(told.get(key) or ()) != sorted(settings.get(key) or ()):
+            if _texts(told, key) != _texts(settings, key):
                 raise other_promise(f"other {key} values")
         if bool(told.get("population")) != (settings.get("population") is not None):
             raise other_promise("a registration list, or none")
@@ -102,7 +103,7 @@ class GlobalGuarantee(GuaranteeJudge):
     def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one l-th ever, and so at any time, but for what is harmless; whom a list hides nobody knows of."""
         settings = told.settings
-        free = {key: tuple(sorted(settings.get(key) or ())) for key in ("harmless", "permanent")}
+        free = {key: _texts(settings, key) for key in ("harmless", "permanent")}
         against: Against = "nothing" if settings.get("population") else "presence"
         return PromisedMeaning(
             "ever", believed(float(1 / written("l", settings["l"])), "ever", "value", **free), against
@@ -132,7 +133,7 @@ class GlobalGuarantee(GuaranteeJudge):
         hidden = np.zeros(len(texts), np.bool_)
         if promised.settings.get("when_exhausted", "rest") == "suppress":
             hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy()
-        permanent = pl.Series(list(promised.settings.get("permanent") or ()), dtype=pl.String)
+        permanent = pl.Series(_texts(promised.settings, "permanent"), dtype=pl.String)
         if folds(release.manifest, values.columns[0]):
             texts, permanent = folded_values(texts), folded(permanent)
         lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
@@ -143,8 +144,8 @@ class GlobalGuarantee(GuaranteeJudge):
         """Refuse a release after which somebody's pair with a value has less than 1 - 1/l left."""
         settings = promised.settings
         group, mark, count = shown.members
-        harmless = marks_of(pl.Series([*settings.get("harmless", ()), SUPPRESSED_VALUE], dtype=pl.String))
-        permanent_marks = marks_of(pl.Series(list(settings.get("permanent", ())), dtype=pl.String))
+        harmless = marks_of(pl.Series([*_texts(settings, "harmless"), SUPPRESSED_VALUE], dtype=pl.String))
+        permanent_marks = marks_of(pl.Series(_texts(settings, "permanent"), dtype=pl.String))
         sizes = shown.groups.rows
         if shown.population is not None:
             sizes = sizes + absent_in(shown)
@@ -173,7 +174,12 @@ class GlobalGuarantee(GuaranteeJudge):
 
     @classmethod
     def _cohorts(
-        cls, shown: Shown, people: pl.DataFrame, again: pl.DataFrame, permanent_marks: Any, record: Record
+        cls,
+        shown: Shown,
+        people: pl.DataFrame,
+        again: pl.DataFrame,
+        permanent_marks: Ints,
+        record: Record,
     ) -> list[Entry]:
         """Refuse cohorts that are not published whole, with their permanent values as they were; return new ones."""
         wrong = again.filter((pl.col("survival") - pl.col("now")).abs() > _ROUNDING).height
@@ -247,3 +253,8 @@ class GlobalGuarantee(GuaranteeJudge):
         )
         if lost.height:
             raise forgotten(f"{lost['who'].n_unique():,} persons were told more than it remembers")
+
+
+def _texts(settings: Mapping[str, JSON], key: str) -> tuple[str, ...]:
+    """Return the values that a setting lists, sorted."""
+    return tuple(sorted(text_in(value) for value in list_in(settings.get(key) or ())))

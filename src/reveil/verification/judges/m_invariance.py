@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from reveil.core.json_values import whole_in
 from reveil.verification.arrays import halves, marks_of
 from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
 from reveil.verification.meaning import PromisedMeaning, believed
@@ -32,7 +33,7 @@ class MInvariance(Signatures):
     @classmethod
     def meaning(cls, told: Promised) -> PromisedMeaning:
         """At most one m-th, of whoever stays: they keep their signature."""
-        return PromisedMeaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "kept")
+        return PromisedMeaning("value", believed(1 / whole_in(told.settings["m"]), "value"), "events", "kept")
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:  # noqa: ARG003

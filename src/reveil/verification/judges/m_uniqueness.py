@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.verification.exact import written
-from reveil.verification.judges.base import GroupJudge, ValueJudge
+from reveil.verification.judges.base import GroupJudge, ValueJudge, text_told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,9 +29,9 @@ class MUniqueness(ValueJudge):
     union_closed: ClassVar[bool] = False
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what ``m`` asks for."""
-        return () if told.get("m") is None else (cls(int(written("m", told["m"])), told.get("attribute")),)
+        return () if told.get("m") is None else (cls(int(written("m", told["m"])), text_told(told, "attribute")),)
 
     @classmethod
     def keys(cls, told: Mapping[str, JSON]) -> set[str]:

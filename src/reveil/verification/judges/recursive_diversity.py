@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.verification.exact import as_told, largest, raised, shown, times, written
-from reveil.verification.judges.base import GroupJudge, ValueJudge
+from reveil.verification.judges.base import GroupJudge, ValueJudge, text_told
 from reveil.verification.judges.distinct_diversity import asks_for
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class RecursiveDiversity(ValueJudge):
     name: ClassVar[str] = "RecursiveDiversity"
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what ``l`` and ``c`` ask for."""
         if not asks_for(told, "recursive"):
             return ()
-        return (cls(written("c", told.get("c")), int(written("l", told["l"])), told.get("attribute")),)
+        return (cls(written("c", told.get("c")), int(written("l", told["l"])), text_told(told, "attribute")),)
 
     @classmethod
-    def keys(cls, told: Mapping[str, Any]) -> set[str]:
+    def keys(cls, told: Mapping[str, JSON]) -> set[str]:
         """Return ``l``, ``c`` and what goes with them."""
         return {"l", "c", "diversity", "attribute"} & told.keys() if asks_for(told, "recursive") else set()
 

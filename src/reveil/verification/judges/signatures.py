@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,8 +15,6 @@ from reveil.verification.record import Kept
 from reveil.verification.shown import unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from reveil.core.json_values import JSON
     from reveil.verification.judges.base import GroupJudge
     from reveil.verification.record import Books
@@ -35,8 +34,8 @@ class Signatures(GuaranteeJudge):
 
     @classmethod
     def demands(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
-        """Ask for m different values in every group."""
-        return MUniqueness.read({"m": told.get("m", 0)})
+        """Ask for m different values in every group; where m is by column, each column is judged by itself."""
+        return () if isinstance(told.get("m"), Mapping) else MUniqueness.read({"m": told.get("m", 0)})
 
     @classmethod
     def keeping(cls, shown: Shown, books: Books) -> pl.DataFrame:  # noqa: ARG003

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from reveil.core.errors import VerificationError
+from reveil.core.json_values import object_in
 from reveil.verification.exact import written
 from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.guarantee import GuaranteeJudge
@@ -32,7 +33,7 @@ class Static(GuaranteeJudge):
         """Refuse more suppressed records than were allowed, and other bins than the schema has."""
         super().check_counts(manifest, asked, schema, records)
         told: dict[str, JSON] = dict(manifest.promise.guarantee())
-        bins = {name: n for name in schema.sensitive if (n := schema[name].bins) is not None}
+        bins = {name: n for name in schema.sensitive if isinstance(n := schema[name].bins, int)}
         if (told.get("bins") or {}) != bins:
             raise other_promise("other bins")
         sampled = {"beta", "epsilon"} & told.keys()
@@ -69,5 +70,7 @@ class Static(GuaranteeJudge):
         sample = "beta" not in settings or (
             f"probability {settings['beta']:g} " in claim and f"e^{settings['epsilon']:g} " in claim
         )
-        bins = all(f"{name} are judged in {n} bins" in claim for name, n in (settings.get("bins") or {}).items())
+        bins = all(
+            f"{name} are judged in {n} bins" in claim for name, n in object_in(settings.get("bins") or {}).items()
+        )
         return super().states(claim, told) and sample and bins

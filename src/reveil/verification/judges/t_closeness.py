@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reveil.core.errors import VerificationError
 from reveil.verification.exact import Whole, as_told, at_most, largest, raised, shown, written
-from reveil.verification.judges.base import GroupJudge, ValueJudge
+from reveil.verification.judges.base import GroupJudge, ValueJudge, text_told
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from reveil.core.json_values import JSON
     from reveil.verification.arrays import Bools, Codes
     from reveil.verification.counting import GroupCounts, Tally
 
@@ -40,9 +41,9 @@ class TCloseness(ValueJudge):
     name: ClassVar[str] = "TCloseness"
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> tuple[GroupJudge, ...]:
+    def read(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Return what ``t`` asks for: in one column, or in each."""
-        t, distance = told.get("t"), told.get("distance")
+        t, distance = told.get("t"), text_told(told, "distance")
         if t is None:
             return ()
         if isinstance(t, Mapping):
@@ -64,7 +65,7 @@ class TCloseness(ValueJudge):
         above, below = moved(tally, self.distance)
         return at_most(above, below, self.bound)
 
-    def achieved(self, counts: GroupCounts) -> dict[str, Any]:
+    def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the largest distance of any group in each column, rounded up to six decimals."""
         return {"t": {name: raised(largest(*moved(own, self.distance))) for name, own in self.tallies(counts).items()}}
 
@@ -98,7 +99,7 @@ def moved(tally: Tally, distance: str | None) -> tuple[Whole, Whole]:
     return _by_nodes(tally, nodes, number)
 
 
-def _in_a_row(tally: Tally, number: Any) -> tuple[Whole, Whole]:
+def _in_a_row(tally: Tally, number: type[np.int64] | type[object]) -> tuple[Whole, Whole]:
     """Return sum_i |N a_i - n C_i| and n N (s - 1): a and C the counts at or below the i-th value of the table.
 
     From one value of a group to its next, a stays and C grows: so the difference is positive up to a place, which is
@@ -126,7 +127,7 @@ def _in_a_row(tally: Tally, number: Any) -> tuple[Whole, Whole]:
     return work, _positive(tally.total.astype(number) * everybody * (len(there) - 1))
 
 
-def _by_nodes(tally: Tally, nodes: Codes, number: Any) -> tuple[Whole, Whole]:
+def _by_nodes(tally: Tally, nodes: Codes, number: type[np.int64] | type[object]) -> tuple[Whole, Whole]:
     """Return sum |N c - n C| over all nodes of all levels, and 2 H n N, H being the number of levels."""
     everybody = int(tally.table.sum())
     total = tally.total.astype(number)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import polars as pl
 
+from reveil.core.errors import VerificationError
+from reveil.core.json_values import whole_in
 from reveil.verification.arrays import halves, whole
+from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
 from reveil.verification.meaning import PromisedMeaning, believed
 from reveil.verification.record import Entry, Kept
 from reveil.verification.shown import forgotten, unsafe
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
+    from reveil.tables.schema import Schema
     from reveil.verification.promised import Promised
     from reveil.verification.record import Books, Record, Update
     from reveil.verification.shown import Shown
@@ -22,13 +30,33 @@ if TYPE_CHECKING:
 SETS = Kept("judged_sets", keys=("high", "low"))
 MEMBERS = Kept("judged_members", keys=("high", "low", "value_high", "value_low"), personal=False)
 
+_SHOWN = "Who is in the table is shown"
+
+
+def _form(settings: Mapping[str, JSON]) -> str:
+    """Return the form of a release; manifests of old, and all but the exact ones, say it by the key angelize."""
+    return str(settings.get("form") or ("angelized" if settings.get("angelize") else "boxes"))
+
 
 class TauSafety(Signatures):
     """Judge the releases of a series in which people come, go, return and change."""
 
     kind: ClassVar[str] = "tau-safety"
-    own_settings: ClassVar[frozenset[str]] = frozenset(["angelize", "strict", "blind", "fixed"])
+    own_settings: ClassVar[frozenset[str]] = frozenset(
+        ["angelize", "form", "strict", "blind", "fixed", "together", "independent"]
+    )
     fixed: ClassVar[tuple[str, ...]] = ("strict", "blind", "fixed", "angelize")
+
+    @classmethod
+    def check_manifest(cls, manifest: Manifest, told: Promised, asked: Promised, schema: Schema, records: int) -> None:
+        """Refuse a release in another form than was asked for, and one that does not look like its form."""
+        super().check_manifest(manifest, told, asked, schema, records)
+        if _form(told.settings) != _form(asked.settings):
+            raise other_promise("another form")
+        if (_form(told.settings) == "boxes") == any(own.table is not None for own in manifest.columns):
+            raise VerificationError("the release has another number of tables than its form")
+        if (_form(told.settings) == "exact") != any(word.startswith(_SHOWN) for word in manifest.promise.not_covered):
+            raise VerificationError("the promise does not say whether quasi values are published as they are")
 
     @classmethod
     def grades(cls, manifest: Manifest, told: Promised, asked: Promised) -> set[str]:  # noqa: ARG003
@@ -49,11 +77,17 @@ class TauSafety(Signatures):
         """At most one m-th, of everybody at any time; nothing without the strict rule."""
         if told.settings.get("strict") is False:
             return PromisedMeaning("value", (), "events")
-        return PromisedMeaning("value", believed(1 / int(told.settings["m"]), "value"), "events", "apart")
+        return PromisedMeaning("value", believed(1 / whole_in(told.settings["m"]), "value"), "events", "apart")
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
-        """Refuse a release in which somebody's new signature shares some values, and not all, with an earlier one."""
+        """Refuse a release in which somebody's new signature shares some values, and not all, with an earlier one.
+
+        Where quasi values have boxes of their own, those hold m rows at least, or everybody.
+        """
+        sizes = np.unique(shown.release.classes, return_counts=True)[1]
+        if _form(promised.settings) == "angelized" and (sizes < min(promised.settings["m"], sizes.sum())).any():
+            raise unsafe("a box of the first table has fewer rows than m")
         set_of_group = sets_of(shown)
         now = pl.DataFrame({"who": shown.who[shown.real], "now": set_of_group[shown.group]})
         strict = promised.settings.get("strict", True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from reveil.core.json_values import whole_in
 from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import marks_of
 from reveil.verification.cells import line_of
@@ -52,7 +53,7 @@ class Worlds(GuaranteeJudge):
         """Refuse fewer worlds than were asked for."""
         super().check_counts(manifest, asked, schema, records)
         least = manifest.promise.settings.get("l")
-        if not isinstance(least, int) or least < asked.settings["l"]:
+        if not isinstance(least, int) or least < whole_in(asked.settings["l"]):
             raise other_promise("more worlds")
 
     @classmethod
@@ -78,7 +79,7 @@ class Worlds(GuaranteeJudge):
     @classmethod
     def meaning(cls, told: Promised) -> PromisedMeaning:
         """Everybody keeps l values in worlds that fit all the releases; greedy placement bounds nothing."""
-        most = 1 / int(told.settings["l"]) if told.settings.get("placement") == "blind" else None
+        most = 1 / whole_in(told.settings["l"]) if told.settings.get("placement") == "blind" else None
         return PromisedMeaning("value", (Bound("value", "series", most, attack="sequential"),))
 
     @classmethod
@@ -91,7 +92,7 @@ class Worlds(GuaranteeJudge):
             if shown.snapshot is None and shown.witness is None:
                 return ()
             raise unsafe("nothing shows that the release fits the worlds")
-        l = int(promised.settings["l"])
+        l = whole_in(promised.settings["l"])
         check_witness(shown, l)
         who = shown.persons
         known = record.of(PEOPLE, who).rename({"number": "own"})
@@ -159,10 +160,12 @@ class Worlds(GuaranteeJudge):
 def check_witness(shown: Shown, l: int) -> None:
     """Refuse a witness that does not show l worlds, one of them the table, with different values, that fit the rows."""
     snapshot, release = shown.snapshot, shown.release
+    witness = shown.witness
     assert snapshot is not None  # noqa: S101 -- asked before
+    assert witness is not None  # noqa: S101
     n = snapshot.frame.height
     everybody = np.arange(n)
-    sources, rows = np.asarray(shown.witness.sources), np.asarray(shown.witness.rows)
+    sources, rows = np.asarray(witness.sources), np.asarray(witness.rows)
     if sources.shape != (l, n) or rows.shape != (l, len(release.classes)):
         raise unsafe(f"there are not {l} worlds of {n:,} persons and as many rows")
     for what in (sources, rows):

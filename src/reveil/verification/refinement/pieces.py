@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.releases.release import dtype_named
+from reveil.releases.cell_types import dtype_named
 from reveil.tables.notation import parsed
 from reveil.tables.schema import Column, Role
 from reveil.verification.arrays import Ints, marks_of, number_of_name, whole

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from reveil.core.kernels.budgets import CUTS, MERGED, TRIES, VALUES
+from reveil.core.kernels.budget_mending import CUTS, MERGED, TRIES
+from reveil.core.kernels.budgets import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,0 +1,1 @@
+"""What releases are worth: four tables published again and again, and what each part of the work made of them."""

@@ -1,0 +1,146 @@
+"""Gathering evidence: releases and background tables are read, checked against each other and laid side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from reveil.adversary.background import Background, read_people
+from reveil.adversary.by_column import of_column
+from reveil.adversary.evidence import Evidence
+from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
+from reveil.adversary.known_values import check_known, other_values
+from reveil.adversary.learnt_labels import leaked_rows, learn_labels
+from reveil.adversary.priors import read_prior
+from reveil.adversary.promises import Promises, handed_over, read_promises
+from reveil.adversary.request import (
+    check_accounted,
+    check_order,
+    knowledge,
+    read_one,
+    rows_of_records,
+    sensitive_column,
+)
+from reveil.adversary.spellings import in_one_spelling
+from reveil.adversary.viewing import changes, nowhere, short_list, values_told, view_of
+from reveil.core.errors import ConfigError, DataError
+from reveil.core.threads import each
+from reveil.tables.notation import SUPPRESSED_VALUE
+from reveil.tables.snapshot import canonical_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reveil.adversary.promises import Promising
+    from reveil.releases.release import Release
+    from reveil.tables.schema import Schema
+
+
+def gather(
+    releases: Sequence[object],
+    schema: Schema,
+    population: object | None = None,
+    truth: Sequence[object] | None = None,
+    known: str | None = None,
+    placements: Sequence[object] | None = None,
+    *,
+    column: str | None = None,
+    guarantee: Promising | None = None,
+    values_known: int = 1,
+    prior: object | None = None,
+    control: object | None = None,
+    labels_learnt: bool = False,
+) -> Evidence:
+    """Gather what an adversary has.
+
+    ``releases`` are in the order of publication, releases or paths or frames of any tool; ``truth`` and ``placements``
+    have one table for each. ``population`` is one table for all releases or a list with one for each. ``column`` is
+    the sensitive column that is attacked, the first by default, and ``values_known`` with known="values" how many of
+    the others are known of a target. Without ``known`` the adversary is the one that the series' guarantee is against,
+    as far as the tables given tell what that one knows. ``prior`` is what they believe of people beforehand
+    (:mod:`reveil.adversary.priors`), ``control`` a table of people who are not in the data; with ``labels_learnt``
+    the snapshots say what labels stand for. ``guarantee`` is what
+    releases promise that say nothing themselves.
+    """
+    if not releases:
+        raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
+    column = sensitive_column(schema, column)
+    people = read_people(len(releases), schema, population, truth)
+    read = [of_column(read_one(source, schema, people), column) for source in releases]
+    known = knowledge(known, read, people, placements, handed_over(guarantee, schema))
+    check_accounted(read, people, truth)
+    read, people = in_one_spelling(read, people, schema)
+    if labels_learnt:
+        read = learn_labels(read, people, schema)
+    check_order(read)
+    if not any(column in release.group_values()[1].columns for release in read):
+        raise DataError(
+            f"no release tells the sensitive column {column!r}",
+            column=column,
+            hint="Is this the schema they belong to?",
+        )
+    ids = rows_of_records(placements, read)
+    persons = pl.concat([table.ids for table in people.present(known)]).unique(maintain_order=True)
+    texts = [values_told(release, column) for release in read]
+    told = [None if table is None else canonical_text(table[column]) for table in people.values]
+    values = pl.concat([*texts, *(table for table in told if table is not None)]).unique(maintain_order=True).sort()
+    values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
+    promises = read_promises([release.manifest.promise for release in read], guarantee, schema)
+    if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
+        promises = Promises((), tuple(() for _ in read))
+    tables = people.present(known)
+    foreign = [number for number, release in enumerate(read) if is_foreign(release)]
+    labels = unread([read[number] for number in foreign], [tables[number].attributes for number in foreign])
+    if known != "nothing" and column == schema.sensitive[0]:  # once, with the values of all sensitive columns
+        for number in foreign:
+            table = tables[number]
+            values_of = _own_values(people, number, read[number], schema)
+            check_fit(number, read[number], table.attributes, len(table.ids), values_of)
+    views = tuple(
+        each(
+            lambda number: replace(
+                view_of(number, read[number], values, texts[number], column, people, known, persons, ids[number]),
+                limits=promises.releases[number],
+            ),
+            range(len(read)),
+        )
+    )
+    changed = changes(views, len(persons), known)
+    others = None
+    if known == "values":
+        check_known(schema, values_known)
+        others = other_values(
+            read, people, [table.ids for table in people.present(known)], schema, column, values_known
+        )
+    return Evidence(
+        views,
+        persons,
+        values,
+        known,
+        changed,
+        promises.bound,
+        column,
+        schema,
+        others,
+        people.restless,
+        promises.series,
+        (
+            *labels.values(),
+            *(said for n in foreign if (said := leaked_rows(n, read[n], people, schema)) is not None),
+            *(said for view in views if (said := short_list(view, attends=people.truth)) is not None),
+            *(note for number in foreign if (note := nowhere(views[number])) is not None),
+        ),
+        tuple(labels),
+        households=tuple(people.households_of(number, table.ids) for number, table in enumerate(tables)),
+        prior=None if prior is None else read_prior(prior, control, schema, column, values, read, people, known),
+    )
+
+
+def _own_values(people: Background, number: int, release: Release, schema: Schema) -> pl.DataFrame | None:
+    """Return the sensitive values of those who are in a release, in their order; None where that is not known."""
+    values, ids = people.values[number], people.truth_ids[number]
+    if values is None or people.tables[number].ids is not ids or not tells_all(release, schema.sensitive):
+        return None
+    return values.select(schema.sensitive)

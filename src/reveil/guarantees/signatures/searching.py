@@ -1,0 +1,55 @@
+"""A search for narrower cells, as long as the effort asked for allows: which signatures there are, who has which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reveil.core.effort import Effort
+from reveil.core.errors import ConfigError
+from reveil.guarantees.signatures.exchanging import SWEEPS, Sweeps, exchanged
+from reveil.guarantees.signatures.planning import Plan, plan
+from reveil.guarantees.signatures.widths import published_widths
+
+if TYPE_CHECKING:
+    from reveil.core.kernels.assigning import CellWidths
+    from reveil.guarantees.signatures.machine import Groups, Space
+    from reveil.guarantees.signatures.situation import Situation
+    from reveil.models.encoding import Codes
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search looks at: the records in codes, and the widths of their cells."""
+
+    codes: Codes = field(repr=False)
+    shape: CellWidths = field(repr=False)
+    sweeps: Sweeps
+
+    def plan(self, now: Situation, space: Space, m: int) -> Plan:
+        """Choose signatures, and who goes where."""
+        return plan(now, self.codes, m, space.ranks, self.sweeps.rounds)
+
+    def exchanged(self, groups: Groups, now: Situation) -> Groups:
+        """Exchange records between groups; newcomers with a value may exchange their signatures, too."""
+        free = np.zeros(now.size, np.bool_)
+        free[now.fresh] = True
+        return exchanged(groups, free, self.shape, self.sweeps)
+
+
+def effort_of(effort: str | None) -> Effort | None:
+    """Return the effort that a word stands for; None: nobody named one."""
+    if effort is None:
+        return None
+    if effort not in list(Effort):
+        raise ConfigError(f"there is no effort {effort!r}", hint=f"effort is one of {', '.join(Effort)}.")
+    return Effort(effort)
+
+
+def search_of(effort: str, codes: Codes) -> Search | None:
+    """Return the search that an effort allows; None: the quick way."""
+    if effort == Effort.QUICK:
+        return None
+    return Search(codes, published_widths(codes), SWEEPS[Effort(effort)])

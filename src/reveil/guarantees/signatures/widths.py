@@ -1,0 +1,114 @@
+"""How wide the cells of a group come out, and how far the quasi values of two sensitive values lie apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
+
+from reveil.core.kernels.assigning import NODE, SET, SPAN, CellWidths
+
+if TYPE_CHECKING:
+    from reveil.core.arrays import CodeArray, IntArray
+    from reveil.models.encoding import Attribute, Codes
+    from reveil.tables.hierarchy import Taxonomy
+
+FloatArray = npt.NDArray[np.float64]
+MOST_LEAVES = 2_048  # of a taxonomy whose nodes are kept for every pair of leaves; larger ones count as lines
+QUANTILES = 16  # at which the distributions of a number are compared
+
+
+def published_widths(codes: Codes) -> CellWidths:
+    """Return what the width of a cell is made of, for every quasi column; see ``gcp`` for the definition."""
+    columns = len(codes.quasi)
+    own = np.empty((codes.n, columns), np.int32)
+    places = np.zeros((codes.n, columns))
+    kinds, starts, sizes = (np.zeros(columns, np.int64) for _ in range(3))
+    unit, null, most = (np.zeros(columns) for _ in range(3))
+    nodes: list[FloatArray] = [np.zeros(1)]
+    at = 1
+    for a, attribute in enumerate(codes.quasi):
+        size, weight = attribute.null_code, attribute.weight
+        own[:, a] = np.where(attribute.codes < size, attribute.codes, -1)
+        places[:, a] = attribute.positions[attribute.codes] * weight
+        kinds[a], most[a] = _kind(attribute), weight
+        unit[a] = weight / max(size - 1, 1)
+        null[a] = weight / max(int(np.count_nonzero(np.bincount(attribute.codes, minlength=size + 1)[:size])), 1)
+        if kinds[a] == NODE and attribute.taxonomy is not None:
+            nodes.append(_nodes(attribute.taxonomy) * weight)
+            starts[a], sizes[a] = at, size
+            at += size * size
+    return CellWidths(kinds, own, places, starts, sizes, np.concatenate(nodes), unit, null, most)
+
+
+def _kind(attribute: Attribute) -> int:
+    if attribute.listed:  # a cell holds the values that occur and no others
+        return SET
+    small = attribute.taxonomy is not None and attribute.null_code <= MOST_LEAVES
+    return NODE if small else SPAN
+
+
+def _nodes(taxonomy: Taxonomy) -> FloatArray:
+    """Return the width of the lowest node over each pair of leaves."""
+    size = len(taxonomy.leaves)
+    one, other = np.divmod(np.arange(size * size, dtype=np.int32), np.int32(size))
+    node = taxonomy.cover(np.minimum(one, other), np.maximum(one, other))
+    return _node_widths(taxonomy)[node]
+
+
+def _node_widths(taxonomy: Taxonomy) -> FloatArray:
+    return np.asarray((taxonomy.hi - taxonomy.lo) / max(len(taxonomy.leaves) - 1, 1), np.float64)
+
+
+def value_distances(codes: Codes, values: CodeArray, wanted: IntArray) -> FloatArray:
+    """Return how far the records of each two sensitive values lie apart, column by column: (wanted, wanted).
+
+    For numbers, dates and orders this is the Wasserstein distance of the two distributions; for taxonomies too, on the
+    tree in which two leaves are as far apart as their lowest common node is wide; for sets half the sum of the
+    differences of shares. A value that nobody has lies where the whole table lies.
+    """
+    place = np.full(int(max(wanted.max(initial=0), values.max(initial=0))) + 1, len(wanted), np.int64)
+    place[wanted] = np.arange(len(wanted))
+    of_record = place[values]
+    parts = [_embedded(attribute, of_record, len(wanted)) * attribute.weight for attribute in codes.quasi]
+    where = np.hstack(parts)
+    return np.asarray(cdist(where, where, "cityblock"), np.float64)
+
+
+def _embedded(attribute: Attribute, of_record: IntArray, many: int) -> FloatArray:
+    """Return a point for each value such that sums of absolute differences are the distances: (values, numbers)."""
+    kind = _kind(attribute)
+    if kind == SPAN:
+        return _quantiles(attribute.positions[attribute.codes], of_record, many) / QUANTILES
+    size = attribute.null_code + 1
+    counts = np.bincount(of_record * size + attribute.codes, minlength=(many + 1) * size).reshape(many + 1, size)
+    counts[-1] = counts.sum(axis=0)  # of everybody
+    rows = np.where(counts[:-1].sum(axis=1, keepdims=True) > 0, counts[:-1], counts[-1])
+    shares = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    if kind == SET or attribute.taxonomy is None:
+        return np.asarray(shares / max(size - 2, 1) / 2, np.float64)
+    taxonomy = attribute.taxonomy
+    width = _node_widths(taxonomy)
+    found = []
+    for above, level in zip(taxonomy.levels[:-1], taxonomy.levels[1:], strict=True):
+        edge = (width[above] - width[level]) / 2
+        used, inside = np.unique(level, return_inverse=True)
+        held = np.zeros((many, len(used)))
+        np.add.at(held.T, inside, shares[:, :-1].T)
+        edges = np.zeros(len(used))
+        edges[inside] = edge
+        found.append(held * edges)
+    return np.hstack([*found, shares[:, -1:] / max(size - 1, 1)])
+
+
+def _quantiles(places: FloatArray, of_record: IntArray, many: int) -> FloatArray:
+    """Return the quantiles of a number for each value; those of all records for values that nobody has."""
+    order = np.lexsort((places, of_record))
+    counts = np.bincount(of_record, minlength=many + 1)[:many]
+    starts = np.cumsum(counts) - counts
+    steps = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    at = starts[:, None] + (steps * counts[:, None]).astype(np.int64)
+    found = places[order[np.minimum(at, len(order) - 1)]]
+    return np.where(counts[:, None] > 0, found, np.quantile(places, steps))

@@ -1,0 +1,59 @@
+"""Which files on this machine belong to a sealed vault, as its address says.
+
+``postgresql://user@host/database?schema=hospital&keys=hospital.keys``: beside the file of bucket keys lie the master
+key (``hospital.key``, unless the environment or a command has it) and the copies of releases (``hospital.drafts``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+from reveil.core.errors import ConfigError
+
+KEYS, COMMAND, SCHEMA = "keys", "key_command", "schema"
+_OURS = (KEYS, COMMAND, SCHEMA)
+
+
+@dataclass(frozen=True)
+class Whereabouts:
+    """Where the files of a vault lie, and where the vault itself is (``rest``: the address without what is ours)."""
+
+    rest: str = field(repr=False)
+    schema: str
+    keys: Path
+    command: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, address: str, default: str) -> Whereabouts:
+        """Read an address; ``default`` is the name of a vault that has none."""
+        parts = urlsplit(address)
+        if parts.password is not None:
+            raise ConfigError(
+                "the address of this vault has a password in it",
+                hint="Take it out: PostgreSQL's own places (PGPASSWORD, ~/.pgpass, a service file) are read.",
+            )
+        given = parse_qsl(parts.query, keep_blank_values=True)
+        known = {name: value for name, value in given if name in _OURS}
+        others = [(name, value) for name, value in given if name not in _OURS]
+        schema = known.get(SCHEMA) or default
+        rest = urlunsplit(parts._replace(query=urlencode(others, quote_via=quote)))
+        return cls(rest, schema, Path(known.get(KEYS) or f"{schema}.keys"), known.get(COMMAND))
+
+    @property
+    def key(self) -> Path:
+        """The master key."""
+        return self.keys.with_suffix(".key")
+
+    @property
+    def drafts(self) -> Path:
+        """The folder of copies of releases."""
+        return self.keys.with_suffix(".drafts")
+
+
+def with_files(address: str, keys: Path | None, command: str | None) -> str:
+    """Return an address that says where its files lie."""
+    more = {KEYS: None if keys is None else str(keys), COMMAND: command}
+    query = urlencode({name: value for name, value in more.items() if value is not None}, quote_via=quote)
+    return address if not query else f"{address}{'&' if '?' in address else '?'}{query}"

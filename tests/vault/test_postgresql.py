@@ -1,0 +1,396 @@
+"""A vault on a real PostgreSQL server: the contract, two publishers, kills, what an administrator sees, roles."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from itertools import count
+
+import polars as pl
+import pytest
+
+import reveil as rv
+from reveil.core.errors import BusyError, RefusedError, VaultError
+from reveil.testing import check_vault, hospital
+from reveil.vault import Vault
+from reveil.vault.address import place_of
+from reveil.vault.copying import copy_vault
+from reveil.vault.sealed import postgresql
+from reveil.vault.sealed.bucket_keys import BUCKETS, COMMONS
+from reveil.vault.sealed.failures import failure
+from reveil.vault.sealed.postgresql import PostgreSQL, initialise
+from tests.vault import servers
+from tests.vault.cases import change_of, pseudonym
+from tests.vault.test_sealed import ROWS, SECRET, TOLD, publish
+
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(servers.reason() is not None, reason=str(servers.reason())),
+]
+NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with servers.running() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _calm(monkeypatch):
+    monkeypatch.delenv("REVEIL_KEY", raising=False)
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    monkeypatch.setattr(postgresql, "PATIENCE", 0.3)
+
+
+@pytest.fixture
+def address(server, tmp_path):
+    return server.address(f"s{next(NUMBERS)}", keys=tmp_path / "v.keys")
+
+
+def sql(server, text, user=servers.OWNER, **more):
+    import psycopg
+
+    with psycopg.connect(f"postgresql://{user}@/postgres?host={server.folder}", autocommit=True, **more) as connection:
+        cursor = connection.execute(text)
+        return cursor.fetchall() if cursor.description else None
+
+
+def schema_of(address):
+    return address.partition("schema=")[2].partition("&")[0]
+
+
+@pytest.mark.slow
+def test_a_server_keeps_the_contract(server):
+    schemas = {}
+
+    def opened(folder):
+        schema = schemas.setdefault(folder, f"s{next(NUMBERS)}")
+        return PostgreSQL.open(server.address(schema, keys=folder / "v.keys"), create=True)
+
+    check_vault(opened, examples=3)
+
+
+def test_published_bytes_do_not_depend_on_the_store(server, tmp_path, address, monkeypatch):
+    monkeypatch.setenv("REVEIL_KEY", "17" * 32)
+    months = list(hospital.year(60, months=3, seed=1))
+    tables = []
+    for place in (tmp_path / "plain.vault", address):
+        series = rv.Series.open(place, hospital.schema(), rv.TauSafety(m=2), seed=5)
+        tables.append([series.publish(month).table for month in months])
+    assert all(one.equals(two) for one, two in zip(*tables, strict=True))
+
+
+def test_two_publishers(address):
+    with Vault.open(address) as vault:
+        with pytest.raises(BusyError, match="another publisher is at work"):
+            Vault.open(address)
+        publish(vault)
+    with Vault.open(address) as vault:
+        assert vault.head() == 1
+
+
+def test_whoever_was_overtaken_is_told(server, address):
+    with Vault.open(address) as vault:
+        publish(vault)
+        change = change_of(vault, ROWS, TOLD)
+        sql(server, f"UPDATE {schema_of(address)}.vault SET version = version + 1")
+        with pytest.raises(BusyError, match="another publisher was first"):
+            vault.prepare(change)
+
+
+def cut(server):
+    sql(server, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reveil'")
+
+
+def test_a_connection_that_is_cut_leaves_the_vault_as_it_was(server, address):
+    with Vault.open(address) as vault:
+        publish(vault)
+        change = change_of(vault, ROWS, TOLD)
+        cut(server)
+        with pytest.raises(VaultError) as caught:
+            vault.prepare(change)
+        assert caught.value.hint
+    with Vault.open(address) as vault:
+        assert [row.state for row in vault.releases()] == ["confirmed"]
+        vault.prepare(change_of(vault, ROWS, TOLD))
+        server.stop("immediate")
+        with pytest.raises(VaultError):
+            vault.confirm(2)
+    with pytest.raises(VaultError, match="cannot be made or was lost") as caught:
+        Vault.open(address)
+    assert caught.value.hint
+    server.start()
+    with Vault.open(address) as vault:
+        assert [row.state for row in vault.releases()] == ["confirmed", "pending"]
+        vault.confirm(2)
+
+
+CHILD = """
+import sys, reveil as rv, polars as pl
+from reveil.testing import hospital
+import reveil.vault.sealed.postgresql as place
+step, address = sys.argv[1:]
+real = place.PostgresShelf.commit
+calls = []
+def commit(self, *given):
+    calls.append(1)
+    if step == f"before {len(calls)}":
+        print("now", flush=True); import time; time.sleep(60)
+    real(self, *given)
+    if step == f"after {len(calls)}":
+        print("now", flush=True); import time; time.sleep(60)
+place.PostgresShelf.commit = commit
+series = rv.Series.open(address, hospital.schema(), rv.TauSafety(m=2), seed=5)
+months = list(hospital.year(60, months=2, seed=1))
+series.publish(months[1])
+print("done", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["publisher", "server"])
+@pytest.mark.parametrize("step", ["before 1", "after 1", "before 2", "after 2"])
+def test_killed_at_any_step_the_same_command_finishes_with_the_same_bytes(server, tmp_path, monkeypatch, who, step):
+    monkeypatch.setenv("REVEIL_KEY", "17" * 32)
+    months = list(hospital.year(60, months=2, seed=1))
+    twin = rv.Series.open(tmp_path / "twin.vault", hospital.schema(), rv.TauSafety(m=2), seed=5)
+    expected = [twin.publish(month).table for month in months]
+    address = server.address(f"s{next(NUMBERS)}", keys=tmp_path / "v.keys")
+    series = rv.Series.open(address, hospital.schema(), rv.TauSafety(m=2), seed=5)
+    assert series.publish(months[0]).table.equals(expected[0])
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, step, address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ},
+    )
+    assert child.stdout.readline().strip() == "now"
+    if who == "server":
+        server.stop("immediate")
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    if who == "server":
+        server.start()
+    time.sleep(0.2)
+    states = [row["state"] for row in series.history()]
+    assert states in (["confirmed"], ["confirmed", "pending"], ["confirmed", "confirmed"])
+    assert series.publish(months[1]).table.equals(expected[1])
+    assert [row["state"] for row in series.history()] == ["confirmed", "confirmed"]
+    assert series.check_vault().lacking is None
+
+
+@pytest.fixture
+def small_disk(server, tmp_path):
+    """A disk of one megabyte that the server may write to."""
+    folder = server.folder / f"disk{next(NUMBERS)}"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
+    mounted = subprocess.run(mount, capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("a small disk can be mounted by root only")
+    yield server.own(folder)
+    subprocess.run(["umount", "-l", folder], check=True)  # noqa: S607
+
+
+def test_a_full_disk_leaves_the_vault_as_it_was(server, address, small_disk):
+    place = small_disk / "space"
+    place.mkdir()
+    server.own(place)
+    sql(server, f"CREATE TABLESPACE small LOCATION '{place}'")
+    with Vault.open(f"{address}&options=-c%20default_tablespace%3Dsmall") as vault:
+        publish(vault)
+        filling = small_disk / "filling"
+        with filling.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        with pytest.raises(VaultError, match="no room left"):
+            vault.prepare(change_of(vault, ROWS, TOLD))
+        filling.unlink()
+        assert vault.head() == 1
+        vault.prepare(change_of(vault, ROWS, TOLD))
+        assert vault.head() == 2
+    sql(server, f"DROP SCHEMA {schema_of(address)} CASCADE")
+    sql(server, "DROP TABLESPACE small")
+
+
+def test_the_whole_database_tells_nothing(server, address):
+    with Vault.open(address) as vault:
+        publish(vault)
+        numbers = pseudonym(vault, "p1")
+        key = vault.key.hex()
+    content = server.dump()
+    words = [text.encode() for text in (SECRET, "nurse", key)]
+    words += [struct.pack(f"{order}q", number) for number in numbers for order in "<>"]
+    words += [str(number).encode() for number in numbers]
+    assert [text for text in words if text in content] == []
+    assert len(sql(server, f"SELECT * FROM {schema_of(address)}.history")) == 1
+
+
+def test_an_old_dump_does_not_open_after_an_erasure(server, address):
+    with Vault.open(address) as vault:
+        publish(vault)
+        bucket = pseudonym(vault, "p1")[0] & (BUCKETS - 1)
+        dump = {(piece.bucket, piece.release): piece for n in (0, 1) for piece in vault.store.shelf.fetch(n)}
+        vault.forget(*pseudonym(vault, "p1"))
+    with Vault.open(address) as vault:
+        for place in [(COMMONS, 0), (bucket, 0), (bucket, 1)]:
+            with pytest.raises(VaultError, match="not what was written"):
+                vault.store._pieces.opened(dump[place])
+
+
+def test_roles(server, tmp_path):
+    import psycopg
+
+    schema = f"s{next(NUMBERS)}"
+    address = server.address(schema)
+    assert initialise(address, roles=True) == [f"{schema}_{role}" for role in ("publisher", "auditor", "reader")]
+    assert initialise(address, roles=True)  # again
+    for role in ("publisher", "auditor", "reader"):
+        sql(server, f"CREATE ROLE {schema}_{role}_login LOGIN IN ROLE {schema}_{role}")
+    with Vault.open(server.address(schema, f"{schema}_publisher_login", keys=tmp_path / "v.keys")) as vault:
+        publish(vault)
+    auditor = server.address(schema, f"{schema}_auditor_login", keys=tmp_path / "v.keys")
+    assert sql(server, f"SELECT release FROM {schema}.history", f"{schema}_auditor_login") == [(1,)]
+    with pytest.raises(VaultError, match="may not do that") as caught:
+        Vault.open(auditor)
+    assert f"{schema}_publisher" in str(caught.value.hint)
+    for role, column in (("auditor", "body"), ("reader", "body"), ("reader", "bucket")):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            sql(server, f"SELECT {column} FROM {schema}.pieces", f"{schema}_{role}_login")
+    assert sql(server, f"SELECT release, state FROM {schema}.history", f"{schema}_reader_login") == [(1, "confirmed")]
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        sql(server, f"SELECT counts FROM {schema}.history", f"{schema}_reader_login")
+
+
+def test_a_series_moves_to_a_server_and_back(server, tmp_path, address):
+    months = list(hospital.year(60, months=3, seed=1))
+    schema, guarantee = hospital.schema(), rv.TauSafety(m=2)
+    series = rv.Series.open(tmp_path / "a.vault", schema, guarantee)
+    series.publish(months[0])
+    assert copy_vault(tmp_path / "a.vault", place_of(address)) == 1
+    moved = rv.Series.open(address, schema, guarantee, anchor=tmp_path / "a.anchor")
+    moved.publish(months[1])
+    moved.rotate_key()
+    assert copy_vault(place_of(address), tmp_path / "b.vault") == 2
+    back = rv.Series.open(tmp_path / "b.vault", schema, guarantee, anchor=tmp_path / "a.anchor")
+    assert back.publish(months[2]).manifest["release"] == 3
+    with pytest.raises(RefusedError, match="the series goes on there"):
+        moved.publish(months[2])
+
+
+def test_what_can_be_wrong_with_a_server(server, address, tmp_path, monkeypatch):
+    keys = {"keys": tmp_path / "w.keys"}
+    with pytest.raises(VaultError, match="there is no vault in the schema 'nowhere'"):
+        Vault.open(server.address("nowhere", **keys), create=False)
+    with pytest.raises(VaultError, match="no such database"):
+        Vault.open(address.replace("/postgres?", "/nothing?"))
+    with pytest.raises(VaultError, match="does not let this user in"):
+        Vault.open(server.address("s", "stranger", **keys))
+    sql(server, "DROP ROLE IF EXISTS asks")
+    sql(server, "CREATE ROLE asks LOGIN PASSWORD 'right'")
+    monkeypatch.setenv("PGPASSWORD", "wrong-word")
+    with pytest.raises(VaultError, match="does not accept this password") as caught:
+        Vault.open(server.address("s", "asks", **keys))
+    assert "wrong-word" not in str(caught.value)
+    monkeypatch.setenv("PGPASSWORD", "right")
+    with pytest.raises(VaultError, match="may not do that"):
+        Vault.open(server.address("s", "asks", **keys))
+    with pytest.raises(VaultError, match="cannot be made or was lost"):
+        Vault.open("postgresql://owner@/postgres?host=/nowhere&schema=s&keys=" + str(tmp_path / "w.keys"))
+    Vault.open(address).close()
+    sql(server, f"UPDATE {schema_of(address)}.vault SET layout = 99")
+    with pytest.raises(VaultError, match="layout 99"):
+        Vault.open(address)
+    sql(server, f"UPDATE {schema_of(address)}.vault SET layout = 1, format = 99")
+    with pytest.raises(VaultError, match="format 99"):
+        Vault.open(address)
+    sql(server, "CREATE SCHEMA foreign_things; CREATE TABLE foreign_things.vault (layout TEXT)")
+    with pytest.raises(VaultError, match="no vault's"):
+        Vault.open(server.address("foreign_things", **keys))
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("server does not support SSL, but SSL was required", r"does not let this user in(.|\n)*TLS"),
+        ('no pg_hba.conf entry for host "h", user "u", database "d", no encryption', r"(.|\n)*sslmode=require"),
+        ("connection refused by secret-host", "cannot be made or was lost"),
+        ("sorry, too many clients already", "takes no more connections"),
+    ],
+)
+def test_what_libpq_says_in_words_only(text, match):
+    import psycopg
+
+    error = failure(psycopg.OperationalError(text), "postgresql://h/d", "s")
+    assert re.search(match, str(error))
+    assert "secret" not in str(error)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
+def test_a_server_that_wants_tls(tmp_path):
+    port = free_port()
+    with servers.running() as server:
+        Vault.open(server.address("s", keys=tmp_path / "v.keys")).close()
+        server.stop()
+        make_certificate(server)
+        server.start(f"port={port}", "ssl=on", listen="127.0.0.1")
+        over_network = f"postgresql://{servers.OWNER}@127.0.0.1:{port}/postgres?schema=s&keys={tmp_path / 'v.keys'}"
+        Vault.open(f"{over_network}&sslmode=require").close()
+        with pytest.raises(VaultError, match="does not let this user in") as caught:
+            Vault.open(f"{over_network}&sslmode=disable")
+        assert "sslmode=require" in str(caught.value)
+        with pytest.raises(VaultError, match="does not let this user in"):
+            Vault.open(f"{over_network}&sslmode=verify-full&sslrootcert={tmp_path / 'none.crt'}")
+        server.stop()
+        server.start(f"port={port}", listen="127.0.0.1")
+        with pytest.raises(VaultError, match=r"does not let this user in(.|\n)*TLS"):
+            Vault.open(f"{over_network}&sslmode=require")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def make_certificate(server):
+    key, certificate = (server.folder / "data" / name for name in ("server.key", "server.crt"))
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    subprocess.run([*words, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    key.chmod(0o600)
+    server.own(key)
+    server.own(certificate)
+
+
+def test_a_read_only_copy_is_refused(server, address):
+    Vault.open(address).close()
+    read_only = address + "&options=-c%20default_transaction_read_only%3Don"
+    with Vault.open(read_only) as vault, pytest.raises(VaultError, match="read-only copy"):
+        publish(vault)
+
+
+def test_keys_of_another_vault_are_refused(server, tmp_path):
+    addresses = [server.address(f"s{next(NUMBERS)}", keys=tmp_path / f"{name}.keys") for name in "vw"]
+    for address in addresses:
+        with Vault.open(address) as vault:
+            publish(vault)
+    (tmp_path / "v.keys").write_bytes((tmp_path / "w.keys").read_bytes())
+    (tmp_path / "v.key").write_bytes((tmp_path / "w.key").read_bytes())
+    with pytest.raises(VaultError, match="does not belong to this vault"):
+        Vault.open(addresses[0])
+
+
+def test_persons_of_a_sealed_vault_are_found(address):
+    with Vault.open(address) as vault:
+        publish(vault)
+    with Vault.open(address) as vault:
+        found = vault.recall(*vault.key.pseudonyms(pl.Series(["p2", "nobody", "p1"])))
+        assert found.person.tolist() == [1, -1, 0]
