@@ -17,18 +17,28 @@ from urllib.parse import quote
 import polars as pl
 
 from reveil.core.disk import sync_file, sync_folder
-from reveil.core.errors import FileError
-from reveil.releases.manifest_files import MANIFEST, manifest_at, manifest_path
+from reveil.core.errors import FileError, ReveilError
+from reveil.releases.folders import (
+    PARTS,
+    digest_in,
+    free_folder,
+    in_folder,
+    located,
+    place_of,
+)
+from reveil.releases.manifest import Manifest
+from reveil.releases.manifest_files import MANIFEST, digest_of, manifest_at, manifest_path
+from reveil.releases.reading import UnusableError
 from reveil.tables.formats import ending_of, find_format, format_of, in_words, readable
 from reveil.tables.formats.base import FAILURES
 from reveil.tables.formats.csv_file import guessed_names
+from reveil.tables.formats.folder import MANIFEST_INSIDE, names_in_folder
 from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from reveil.core.json_values import JSONObject
-    from reveil.releases.manifest import Manifest
 
 DRAFT = ".reveil-draft-"
 # A folder with one of these is a vault, or has the copies of releases that belong to one.
@@ -57,8 +67,11 @@ def batch_path(table: str | Path) -> Path:
 
 def tables_of(path: Path, manifest: Manifest | None) -> list[Path]:
     """Return the files that hold a release, in the order in which they are digested; without a manifest one."""
+    path = located(path)
     if manifest is None:
         return [path]
+    if in_folder(path):
+        return [path.parent / part.name for part in manifest.parts or ()]
     seconds = manifest.second_tables
     if seconds:
         return [path, *(second_path(path, name, len(seconds)) for name in seconds)]
@@ -72,9 +85,33 @@ def second_path(table: Path, name: str, tables: int) -> Path:
     return table.with_suffix(f"{SECOND}.{quote(name, safe='')}{table.suffix}")
 
 
+def digest_at(path: Path, manifest: Manifest) -> str:
+    """Return the digest of a release as its files are now."""
+    path = located(path)
+    return digest_in(path.parent, manifest) if in_folder(path) else digest_of(*tables_of(path, manifest))
+
+
+def format_at(path: Path) -> str:
+    """Return how a manifest names the format of a release: by the ending of its table, or that it is in parts."""
+    path = located(path)
+    return PARTS if in_folder(path) else ending_of(path).removeprefix(".")
+
+
 def output_path(path: str | Path) -> Path:
-    """Return the path a release is to be written to, checked before any work is done."""
+    """Return the path a release is to be written to, checked before any work is done.
+
+    A folder, for a release in parts, ends in a slash; its path is that of the manifest inside.
+    """
     target = Path(path)
+    slash = str(path).endswith(("/", os.sep))
+    if slash or in_folder(target):
+        return _output_folder(target / MANIFEST_INSIDE if slash else target)
+    if target.is_dir() and target.name:
+        raise FileError(
+            "cannot write here: this is a folder",
+            file=target,
+            hint=f"The name must not be a folder, or end in a slash: {target}/ takes a release in parts.",
+        )
     form = format_of(target)
     if form is None or form.read_only:
         raise FileError(f"a release is written as {in_words()}", file=target, hint="Choose one of these endings.")
@@ -91,11 +128,44 @@ def output_path(path: str | Path) -> Path:
         )
     if not os.access(target.parent, os.W_OK):
         raise FileError("cannot write here", file=target, hint="The folder is not writable for you.")
+    _not_inside_another(target)
     return target
+
+
+def _output_folder(target: Path) -> Path:
+    folder = target.parent
+    around = Path(os.path.abspath(folder)).parent
+    try:
+        str(target).encode()
+        there = around.is_dir() and not folder.is_symlink() and (folder.is_dir() or not folder.exists())
+    except (OSError, ValueError):
+        raise FileError("cannot write here", file=folder, hint="Choose a short name of ordinary letters.") from None
+    if not there or not Path(os.path.abspath(folder)).name:
+        raise FileError(
+            "cannot write here",
+            file=folder,
+            hint="The folder around it must exist, and the name must be new or that of an empty folder.",
+        )
+    if not os.access(around, os.W_OK):
+        raise FileError("cannot write here", file=folder, hint="The folder around it is not writable for you.")
+    _not_inside_another(folder)
+    return target
+
+
+def _not_inside_another(path: Path) -> None:
+    """Refuse to write into the folder of a release, which would not be that release any more."""
+    for folder in Path(os.path.abspath(path)).parents:
+        if manifest_at(folder / MANIFEST_INSIDE) is not None:
+            raise FileError(
+                "this would be inside the folder of another release", file=path, hint="Choose another folder with -o."
+            )
 
 
 def release_target(target: Path, kept: Kept) -> None:
     """Refuse to write a release over what is read, into a vault, or over a raw table."""
+    if in_folder(target):
+        _spare(target.parent, kept)
+        return
     for path in (target, manifest_path(target), batch_path(target)):
         _spare(path, kept)
 
@@ -127,13 +197,16 @@ def file_target(given: str | Path, kept: Kept, *, config: bool = False) -> Path:
 def _spare(path: Path, kept: Kept) -> None:
     """Refuse to write over what must be kept: it may be the only copy."""
     for given in kept.files:
+        if given.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(given)):
+            raise FileError("this would be inside a folder that is read", file=path, hint="Choose another with -o.")
         if path.exists() and given.exists() and path.samefile(given):
             raise FileError("this would replace a file that is read", file=path, hint="Choose another name with -o.")
     real = Path(os.path.realpath(path))
     inside = any(real.is_relative_to(os.path.realpath(folder)) for folder in kept.folders)
-    if inside or any((folder / name).exists() for folder in real.parents for name in VAULT_FILES):
+    around = (*real.parents, *((real,) if real.is_dir() else ()))
+    if inside or any((folder / name).exists() for folder in around for name in VAULT_FILES):
         raise FileError("this would be inside the vault", file=path, hint="Choose another folder with -o.")
-    raw = [name for name in header_of(real) if name in kept.columns] if kept.columns and real.is_file() else []
+    raw = [name for name in header_of(real) if name in kept.columns] if kept.columns and real.exists() else []
     if raw:
         raise FileError(
             f"this would replace a table with the column {raw[0]!r}, which no release has",
@@ -144,6 +217,8 @@ def _spare(path: Path, kept: Kept) -> None:
 
 def header_of(path: Path) -> list[str]:
     """Return the names of the columns of a table, as far as they can be guessed; nothing where there is none."""
+    if path.is_dir():
+        return names_in_folder(path)
     form = format_of(path)
     # A raw table may have any ending, and is most likely text.
     return guessed_names(path) if form is None else form.names(path)
@@ -164,20 +239,23 @@ def holder(path: Path) -> JSONObject | None:
 def not_of_another(target: Path, manifest: JSONObject) -> None:
     """Refuse to write a release over another one, of this series or of any: it may be the only copy."""
     this = _which(manifest)
-    for path in (target, batch_path(target)):
-        found = holder(path)
+    for path in (target,) if in_folder(target) else (target, batch_path(target)):
+        found = manifest_at(path) if in_folder(path) else holder(path)
         if found is None or _which(found) == this:
             continue
         named = f" of the series {found['series']!r}" if isinstance(found.get("series"), str) else ""
         raise FileError(
             f"this would replace another release: number {found.get('release')}{named}",
-            file=target,
+            file=place_of(target),
             hint="Choose another name with -o, or move that release away with its manifest.",
         )
 
 
 def check_seconds(target: Path, manifest: Manifest) -> None:
     """Refuse to write the tables of sensitive columns over files that are no part of this release."""
+    if in_folder(target):
+        check_free(target)
+        return
     for path in tables_of(target, manifest)[1:]:
         if path.is_dir() or (path.exists() and holder(path) is None and len(manifest.second_tables) > 1):
             raise FileError(
@@ -185,6 +263,16 @@ def check_seconds(target: Path, manifest: Manifest) -> None:
                 file=path,
                 hint="Choose another name with -o: each sensitive column has a table of its own beside it.",
             )
+
+
+def check_free(target: Path) -> None:
+    """Refuse to write a release to a folder that has anything but a release (which one, others have asked)."""
+    try:
+        there = manifest_at(target)
+        before = None if there is None else Manifest.from_json(there)
+    except (UnusableError, ReveilError):
+        before = None
+    free_folder(target.parent, before)
 
 
 def _which(manifest: JSONObject) -> tuple[object, ...]:
@@ -276,6 +364,23 @@ def put_in_place(
         for file in leftover:
             file.unlink(missing_ok=True)
         sync_folder(folder)
+        done()
+
+
+def put_folder_in_place(made: Path, folder: Path, done: Callable[[], None] = lambda: None) -> None:
+    """Let a finished folder take its place in one step; what it replaces is another copy of the same release.
+
+    ``made`` lies in a draft folder. A kill leaves the folder as it was, or none: then the same command makes it again.
+    """
+    below = sorted(made.rglob("*"))
+    for path in below:
+        (sync_folder if path.is_dir() else sync_file)(path)
+    sync_folder(made)
+    with undisturbed():
+        if folder.exists():
+            folder.rename(made.with_name(f"{made.name}.replaced"))
+        made.rename(folder)
+        sync_folder(folder.parent)
         done()
 
 
