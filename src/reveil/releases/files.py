@@ -32,7 +32,7 @@ from reveil.releases.reading import UnusableError
 from reveil.tables.formats import ending_of, find_format, format_of, in_words, readable
 from reveil.tables.formats.base import FAILURES
 from reveil.tables.formats.csv_file import guessed_names
-from reveil.tables.formats.folder import MANIFEST_INSIDE, names_in_folder
+from reveil.tables.formats.folder import MANIFEST_INSIDE, names_in_folder, parts_in
 from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
@@ -69,9 +69,10 @@ def tables_of(path: Path, manifest: Manifest | None) -> list[Path]:
     """Return the files that hold a release, in the order in which they are digested; without a manifest one."""
     path = located(path)
     if manifest is None:
-        return [path]
+        return parts_in(path.parent) if in_folder(path) else [path]
     if in_folder(path):
-        return [path.parent / part.name for part in manifest.parts or ()]
+        listed = [path.parent / part.name for part in manifest.parts or ()]
+        return listed or parts_in(path.parent)
     seconds = manifest.second_tables
     if seconds:
         return [path, *(second_path(path, name, len(seconds)) for name in seconds)]
@@ -97,7 +98,7 @@ def format_at(path: Path) -> str:
     return PARTS if in_folder(path) else ending_of(path).removeprefix(".")
 
 
-def output_path(path: str | Path) -> Path:
+def output_path(path: str | os.PathLike[str]) -> Path:
     """Return the path a release is to be written to, checked before any work is done.
 
     A folder, for a release in parts, ends in a slash; its path is that of the manifest inside.
@@ -134,13 +135,13 @@ def output_path(path: str | Path) -> Path:
 
 def _output_folder(target: Path) -> Path:
     folder = target.parent
-    around = Path(os.path.abspath(folder)).parent
+    around = Path.cwd().joinpath(folder).parent
     try:
         str(target).encode()
         there = around.is_dir() and not folder.is_symlink() and (folder.is_dir() or not folder.exists())
     except (OSError, ValueError):
         raise FileError("cannot write here", file=folder, hint="Choose a short name of ordinary letters.") from None
-    if not there or not Path(os.path.abspath(folder)).name:
+    if not there or folder.name in ("", ".."):
         raise FileError(
             "cannot write here",
             file=folder,
@@ -154,7 +155,7 @@ def _output_folder(target: Path) -> Path:
 
 def _not_inside_another(path: Path) -> None:
     """Refuse to write into the folder of a release, which would not be that release any more."""
-    for folder in Path(os.path.abspath(path)).parents:
+    for folder in path.resolve().parents:
         if manifest_at(folder / MANIFEST_INSIDE) is not None:
             raise FileError(
                 "this would be inside the folder of another release", file=path, hint="Choose another folder with -o."
@@ -165,6 +166,7 @@ def release_target(target: Path, kept: Kept) -> None:
     """Refuse to write a release over what is read, into a vault, or over a raw table."""
     if in_folder(target):
         _spare(target.parent, kept)
+        check_free(target)
         return
     for path in (target, manifest_path(target), batch_path(target)):
         _spare(path, kept)
@@ -376,10 +378,16 @@ def put_folder_in_place(made: Path, folder: Path, done: Callable[[], None] = lam
     for path in below:
         (sync_folder if path.is_dir() else sync_file)(path)
     sync_folder(made)
+    replaced = made.with_name(f"{made.name}.replaced")
     with undisturbed():
         if folder.exists():
-            folder.rename(made.with_name(f"{made.name}.replaced"))
-        made.rename(folder)
+            folder.rename(replaced)
+        try:
+            made.rename(folder)
+        except OSError:
+            if replaced.exists():
+                replaced.rename(folder)
+            raise
         sync_folder(folder.parent)
         done()
 

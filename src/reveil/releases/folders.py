@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from reveil.core.errors import FileError
-from reveil.releases.manifest import Part
+from reveil.core.errors import FileError, VerificationError
+from reveil.releases.manifest import TablePart
 from reveil.tables.formats.folder import (
     MANIFEST_INSIDE,
     SECOND_INSIDE,
@@ -78,10 +78,10 @@ def _encoded(name: str) -> str:
     return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
 
 
-def parts_by_table(manifest: Manifest) -> list[list[Part]]:
+def parts_by_table(manifest: Manifest) -> list[list[TablePart]]:
     """Return the parts of each table; a manifest whose list is no list of parts of its tables raises ValueError."""
     names = table_names(manifest)
-    found: list[list[Part]] = [[] for _ in names]
+    found: list[list[TablePart]] = [[] for _ in names]
     for part in manifest.parts or ():
         matched = _NAME.fullmatch(part.name)
         table = None if matched is None else matched["table"] or ""
@@ -96,7 +96,7 @@ def parts_by_table(manifest: Manifest) -> list[list[Part]]:
     return found
 
 
-def digest_over(parts: Iterable[Part]) -> str:
+def digest_over(parts: Iterable[TablePart]) -> str:
     """Return the digest over the names and digests of parts: of the text that sha256sum writes of them."""
     total = hashlib.sha256()
     for part in parts:
@@ -107,13 +107,13 @@ def digest_over(parts: Iterable[Part]) -> str:
 def digest_in(folder: Path, manifest: Manifest) -> str:
     """Return the digest over the parts as they lie in a folder."""
     parts = manifest.parts or ()
-    return digest_over(Part(part.name, part.rows, digest_of_file(folder / part.name)) for part in parts)
+    return digest_over(TablePart(part.name, part.rows, digest_of_file(folder / part.name)) for part in parts)
 
 
-def slices(rows: int, sizes: Sequence[int] | None, most: int = PART_ROWS) -> list[slice]:
-    """Return which rows are in which part: as many as ``sizes`` say where these fit, else ``most`` in each."""
+def slices(rows: int, sizes: Sequence[int] | None) -> list[slice]:
+    """Return which rows are in which part: as many as ``sizes`` say where these fit, else :data:`PART_ROWS` in each."""
     if sizes is None or sum(sizes) != rows:
-        sizes = [min(most, rows - start) for start in range(0, rows, most)] or [0]
+        sizes = [min(PART_ROWS, rows - start) for start in range(0, rows, PART_ROWS)] or [0]
     found, start = [], 0
     for size in sizes:
         found.append(slice(start, start + size))
@@ -145,13 +145,13 @@ def check_folder(folder: Path, manifest: Manifest) -> None:
             )
     for part in listed.values():
         if digest_of_file(folder / part.name) != part.digest:
-            raise FileError(
+            raise VerificationError(
                 "this part is not the one its manifest describes",
                 file=folder / part.name,
                 hint="It was changed after it was published, or belongs to another release.",
             )
     if digest_over(listed.values()) != manifest.digest:
-        raise FileError("this manifest has another digest than its parts", file=place, hint="It was changed.")
+        raise VerificationError("this manifest has another digest than its parts", file=place, hint="It was changed.")
 
 
 def _lying_in(folder: Path) -> list[str]:

@@ -65,7 +65,7 @@ class PublishedColumn:
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """A part of a release in a folder: its name inside, how many rows it has, and the digest of its bytes."""
 
     name: str
@@ -126,7 +126,7 @@ class Manifest(Mapping[str, JSON]):
     records: Mapping[str, str] | None = None
     digest: str | None = None
     digests: Mapping[str, str] | None = None
-    parts: tuple[Part, ...] | None = None
+    parts: tuple[TablePart, ...] | None = None
     format: int = FORMAT
     reveil: str | None = field(default_factory=version)
     others: FrozenObject = field(default_factory=lambda: FrozenObject({}))
@@ -308,13 +308,13 @@ def _records(told: ManifestObject) -> dict[str, str] | None:
     return found
 
 
-def _parts(told: ManifestObject) -> tuple[Part, ...] | None:
+def _parts(told: ManifestObject) -> tuple[TablePart, ...] | None:
     if told.given.get("parts") is None:
         return None
     found = []
     for given in told.objects("parts"):
         part = ManifestObject(given, "parts")
-        found.append(Part(part.sentence("name"), part.number("rows"), part.sentence("digest")))
+        found.append(TablePart(part.sentence("name"), part.number("rows"), part.sentence("digest")))
     return tuple(found)
 
 

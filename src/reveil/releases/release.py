@@ -18,14 +18,28 @@ from reveil.releases.files import (
     batch_path,
     check_seconds,
     draft_folder,
+    format_at,
     not_of_another,
     output_path,
+    put_folder_in_place,
     put_in_place,
     read_table,
     tables_of,
     write_table,
 )
-from reveil.releases.manifest import SECOND, Manifest
+from reveil.releases.folders import (
+    PARTS,
+    check_folder,
+    digest_over,
+    in_folder,
+    located,
+    part_name,
+    parts_by_table,
+    place_of,
+    slices,
+    table_names,
+)
+from reveil.releases.manifest import SECOND, Manifest, TablePart
 from reveil.releases.manifest_files import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.releases.table import (
     COUNT,
@@ -39,8 +53,9 @@ from reveil.releases.table import (
     batch_typed,
     group_column,
 )
-from reveil.tables.formats import check_path, ending_of, find_format
+from reveil.tables.formats import check_path, find_format
 from reveil.tables.formats.base import FAILURES
+from reveil.tables.formats.folder import digest_of_file
 from reveil.tables.notation import Form, from_text
 from reveil.tables.snapshot import to_native
 
@@ -113,7 +128,7 @@ class Release(PublishedTable):
         return to_native(registry.find("questions", "sample")(self, n, seed, schema), self.native)
 
     def write(self, path: str | Path) -> Path:
-        """Write table and manifest.
+        """Write table and manifest; a path that ends in a slash is a folder, which takes the table in Parquet parts.
 
         Everything is written, read back and compared in a temporary folder first, then put in place, the manifest
         last: a failure before that changes nothing, and a table without a matching manifest is refused by every reader.
@@ -136,10 +151,12 @@ class Release(PublishedTable):
             return self._write_checked(target, check, done)
         except OSError:
             raise FileError(
-                "this release cannot be written here", file=target, hint="Check permissions and free space."
+                "this release cannot be written here", file=place_of(target), hint="Check permissions and free space."
             ) from None
 
     def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
+        if in_folder(target):
+            return self._write_folder(target.parent, check, done)
         own = tables_of(target, self.manifest)
         leftover = [path for path in _second_tables(target) if path not in own]
         with draft_folder(target) as folder:
@@ -152,8 +169,8 @@ class Release(PublishedTable):
             for second, place in zip(self.seconds, tables[1:] if self.seconds else (), strict=True):
                 write_table(batch_text(second.batch) if text_only else batch_typed(second.batch), place)
             digest = digest_of(*tables)
-            digests = {**_still_true(target, self.manifest), _format(target): digest}
-            manifest = replace(self.manifest, digest=digest, digests=digests)
+            digests = {**_still_true(target, self.manifest), format_at(target): digest}
+            manifest = replace(self.manifest, digest=digest, digests=digests, parts=None)
             manifest_path(draft).write_bytes(manifest_bytes(manifest))
             written = Release.read(draft)
             if not _same_content(written, self):
@@ -163,12 +180,48 @@ class Release(PublishedTable):
             put_in_place([*tables, manifest_path(draft)], target.parent, leftover, done)
         return self.under(manifest)
 
+    def _write_folder(self, folder: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
+        """Write the release in parts: its rows lie in an order drawn by dice, so that a part is any of them."""
+        with draft_folder(folder) as around:
+            made = around / "release"
+            made.mkdir()
+            parts = self._write_parts(made)
+            digest = digest_over(parts)
+            manifest = replace(self.manifest, digest=digest, digests={PARTS: digest}, parts=tuple(parts))
+            described = manifest_path(made)
+            described.write_bytes(manifest_bytes(manifest))  # the last file of the folder
+            written = Release.read(described)
+            if not _same_content(written, self):
+                raise VerificationError("what was written does not read back as it was", file=folder)
+            check(written)
+            put_folder_in_place(made, folder, done)
+        return self.under(manifest)
+
+    def _write_parts(self, folder: Path) -> list[TablePart]:
+        tables = [self.typed]
+        if self.batch is not None:
+            tables.append(batch_typed(self.batch))
+        tables += [batch_typed(second.batch) for second in self.seconds]
+        before = parts_by_table(self.manifest) if self.manifest.parts else [None] * len(tables)
+        parts = []
+        for name, table, listed in zip(table_names(self.manifest), tables, before, strict=True):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            sizes = None if listed is None else [part.rows for part in listed]
+            for number, rows in enumerate(slices(table.height, sizes)):
+                own = part_name(number, name)
+                write_table(table[rows], folder / own)
+                parts.append(TablePart(own, rows.stop - rows.start, digest_of_file(folder / own)))
+        return parts
+
     @classmethod
     def read(cls, path: str | Path) -> Release:
         """Read a release that Reveil wrote, manifest included; bytes that do not match the manifest are refused."""
-        path = Path(path)
-        check_path(path)
+        path = located(path)
+        check_path(place_of(path))
         manifest = read_manifest(path)
+        if in_folder(path):
+            check_folder(path.parent, manifest)
+            return cls._read(path, manifest, lambda: _read_parts(path.parent, manifest))
         tables = tables_of(path, manifest)
         missing = [table for table in tables if not table.is_file()]
         if missing:
@@ -177,19 +230,34 @@ class Release(PublishedTable):
                 file=missing[0],
                 hint="Keep the files of a release together.",
             )
-        if digest_of(*tables) not in (manifest.digest, (manifest.digests or {}).get(_format(path))):
+        if digest_of(*tables) not in (manifest.digest, (manifest.digests or {}).get(format_at(path))):
             raise VerificationError(
                 "this table is not the one its manifest describes",
                 file=path,
                 hint="It was changed after it was published, or the two files belong to different releases.",
             )
+        return cls._read(path, manifest, lambda: [read_table(table) for table in tables])
+
+    @classmethod
+    def _read(cls, path: Path, manifest: Manifest, read: Callable[[], list[pl.DataFrame]]) -> Release:
         try:
-            batches = [read_table(table) for table in tables[1:]]
-            return replace(_assemble(read_table(path), batches, manifest), source=path)
+            table, *batches = read()
+            return replace(_assemble(table, batches, manifest), source=path)
         except _UNREADABLE:
             raise FileError(
-                "this release cannot be read", file=path, hint="Its cells do not match its manifest."
+                "this release cannot be read", file=place_of(path), hint="Its cells do not match its manifest."
             ) from None
+
+
+def _read_parts(folder: Path, manifest: Manifest) -> list[pl.DataFrame]:
+    """Read the tables of a release in a folder; parts that have not the rows of their manifest raise ValueError."""
+    tables = []
+    for parts in parts_by_table(manifest):
+        frames = [read_table(folder / part.name) for part in parts]
+        if [frame.height for frame in frames] != [part.rows for part in parts]:
+            raise ValueError("a part has not as many rows as its manifest says")
+        tables.append(pl.concat(frames))
+    return tables
 
 
 def release_of(table: PublishedTable, manifest: Manifest) -> Release:
@@ -241,14 +309,10 @@ def _still_true(target: Path, manifest: Manifest) -> dict[str, str]:
     except (InputError, VerificationError):
         return {}
     digests = before.digests or {}
-    if replace(before, digest=None, digests=None) != replace(manifest, digest=None, digests=None):
+    before, manifest = (replace(own, digest=None, digests=None, parts=None) for own in (before, manifest))
+    if before != manifest:
         return {}
     return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}
-
-
-def _format(path: Path) -> str:
-    """Return how a manifest names the format of a file: by its ending."""
-    return ending_of(path).removeprefix(".")
 
 
 def compact(text: pl.Series) -> pl.Series:

@@ -28,6 +28,8 @@ from reveil.releases.promise import UNKNOWN, Promise
 from reveil.releases.release import Release, classes_of, places_in
 from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.formats import check_path, find_format
+from reveil.tables.formats.folder import parts_in, read_folder
+from reveil.tables.formats.parquet_file import ParquetFile
 from reveil.tables.formats.place import Place
 from reveil.tables.notation import Form, to_text
 from reveil.tables.schema import Column, Role, Schema, toml_key, undeclared
@@ -98,8 +100,8 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
         check_path(path)
         if _has_manifest(path):
             return Release.read(path)
-        first, files = _read_file(path, known), [path]
-        if not set(schema.sensitive) <= set(first.frame.columns) and batch_path(path).is_file():
+        first, files = _read_file(path, known), parts_in(path) if path.is_dir() else [path]
+        if not path.is_dir() and not set(schema.sensitive) <= set(first.frame.columns) and batch_path(path).is_file():
             second = _read_file(batch_path(path), known)
             files.append(batch_path(path))
     else:
@@ -120,7 +122,7 @@ def _has_manifest(path: Path) -> bool:
 
 
 def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
-    form = find_format(path)
+    form = ParquetFile() if path.is_dir() else find_format(path)
 
     def check(names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
         plain = [form.plain_name(name) for name in names]
@@ -132,7 +134,11 @@ def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
             )
         known.check_columns(plain, file=file, header_line=header_line)
 
-    table = form.read(path, null_values=known.null_values, check_names=check)
+    table = (
+        read_folder(path, check_names=check)
+        if path.is_dir()
+        else form.read(path, null_values=known.null_values, check_names=check)
+    )
     return FoundTable(table.frame.rename(form.plain_name), table.place)
 
 

@@ -79,6 +79,11 @@ def names_in_folder(folder: Path) -> list[str]:
     return [] if first is None else ParquetFile().names(first)
 
 
+def parts_in(folder: Path) -> list[Path]:
+    """Return the parts of the table in a folder, in the order of their names; nothing where there is none."""
+    return sorted(folder.glob(PATTERN))
+
+
 def check_plain_file(path: Path) -> None:
     """Refuse what is no file of its own: a link may lead anywhere."""
     if path.is_symlink():
