@@ -62,7 +62,7 @@ class Memory:
     block_records: CodeArray = field(repr=False)
     block_sets: CodeArray = field(repr=False)
     book: Book = field(repr=False)
-    lasting: Mapping[str, CodeArray] = field(repr=False)
+    stable_codes: Mapping[str, CodeArray] = field(repr=False)
     whole: Snapshot | None = field(default=None, repr=False)
     layout: Mapping[str, JSON] | None = field(default=None, repr=False)
     part: bool = False

@@ -18,7 +18,7 @@ from reveil.series.column_types import (
     with_known_spellings,
     with_known_types,
 )
-from reveil.series.telling import Job
+from reveil.series.context import Submission
 from reveil.tables.expressions import matches, parse
 from reveil.tables.formats import check_path
 from reveil.tables.schema import Role, Schema
@@ -43,7 +43,7 @@ def read_job(
     any_columns: bool = False,
     declared: Mapping[str, Iterable[str]] | None = None,
     binned: bool = False,
-) -> Job:
+) -> Submission:
     """Read the snapshot as the series reads it: known types and spellings, the asked for part, in an order of its own.
 
     ``any_columns``: sensitive columns may be left out. ``declared`` are values that the guarantee names. ``binned``:
@@ -65,8 +65,8 @@ def read_job(
             raise ConfigError("no column is named", hint="Name columns of the table, separated by commas.")
         request[COLUMNS] = sorted(wanted)
         check_columns(wanted, snapshot.schema, any_columns=any_columns)
-        return Job.of(vault, _columns(snapshot, wanted), request, snapshot)
-    return Job.of(vault, snapshot, request)
+        return Submission.of(vault, _columns(snapshot, wanted), request, snapshot)
+    return Submission.of(vault, snapshot, request)
 
 
 def read_part(
@@ -119,7 +119,7 @@ def job_of(
     any_columns: bool = False,
     declared: Mapping[str, Iterable[str]] | None = None,
     binned: bool = False,
-) -> Job:
+) -> Submission:
     """Return a snapshot cut as a release asked for it.
 
     The vault does not keep expressions. The one that a release was made with is among ``given``: the digest of its text
@@ -127,7 +127,7 @@ def job_of(
     """
     columns, kept = row.request.get(COLUMNS), row.request.get(WHERE)
 
-    def cut(where: str | None) -> Job:
+    def cut(where: str | None) -> Submission:
         return read_job(vault, schema, frame, columns, where, any_columns=any_columns, declared=declared, binned=binned)
 
     if kept is None:
@@ -137,9 +137,9 @@ def job_of(
         return cut(known[0])
     for where in (None, *given):
         with suppress(DataError, ExpressionError):  # no record satisfies it, or it is about other columns
-            job = cut(where)
-            if job.digest == row.snapshot:
-                return job
+            submission = cut(where)
+            if submission.digest == row.snapshot:
+                return submission
     reads = ", ".join(repr(name) for name in kept[COLUMNS]) or "columns that are not known any more"
     what = "by another expression" if given else "by an expression, which the vault does not keep"
     raise ConfigError(

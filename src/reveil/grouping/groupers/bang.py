@@ -121,7 +121,7 @@ class BangA(Grouper):
             return filed.nested(model)
         return filed.partition(filed.dendrogram().cut(model, filed.stats(model)))
 
-    def lasting(
+    def carried_over(
         self, codes: Codes, layout: Mapping[str, JSON] | None, *, part: bool = False
     ) -> tuple[Grouper, Codes, Mapping[str, JSON]]:
         """Put a snapshot into the blocks of the earlier releases; only where records came or went anything changes."""
