@@ -18,8 +18,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def done(page):
-    """Wait until a job is over."""
-    page.wait_for_selector("[data-events]", state="detached", timeout=300_000)
+    """Wait until the page that was asked for is there, and its job over: a click may still be on its way to it."""
+    page.wait_for_function(
+        "() => document.readyState === 'complete' && !document.querySelector('html[data-left], [data-events]')",
+        timeout=300_000,
+    )
+
+
+def press(page, target):
+    """Press what leads to another page, and wait for it: the old one is marked and not taken for it."""
+    page.evaluate("document.documentElement.dataset.left = ''")
+    (page.locator(target) if isinstance(target, str) else target).click()
+    done(page)
 
 
 def headed(page, words):
@@ -35,8 +45,7 @@ class Clicks:
 
     def __call__(self, selector):
         self.number += 1
-        self.page.click(selector)
-        done(self.page)
+        press(self.page, selector)
 
 
 @pytest.fixture
@@ -106,12 +115,12 @@ def test_a_series_is_explored_goes_on_and_is_looked_after(browser, tmp_path, key
         assert page.locator(".point:visible").count() == 1
         check_page(page, "explore-frontier")
         page.locator("a.dot-link").first.click()
-        point = page.locator(".point:visible")
-        assert point.locator("tbody tr").count() == 10
+        page.wait_for_selector(".point:visible tbody tr:nth-child(10)")
+        assert page.locator(".point:visible tbody tr").count() == 10
         check_page(page, "explore-point")
         before = (folder / "hospital.toml").read_text()
         chosen = page.locator(".point:visible h2").inner_text()
-        page.locator(".point:visible button:has-text('Take this one')").click()
+        press(page, page.locator(".point:visible button:has-text('Take this one')"))
         after = (folder / "hospital.toml").read_text()
         assert "# kept" in after
         assert after != before
@@ -151,8 +160,7 @@ def test_other_tools_files_are_audited_and_found_out(browser, tmp_path, keyed):
         page.select_option("#f-known", "presence")
         page.click("summary:has-text('More')")
         page.fill("#f-threshold", "0.5")
-        page.click("button:has-text('Attack them')")
-        done(page)
+        press(page, "button:has-text('Attack them')")
         headed(page, "The promise is broken")
         assert page.locator("tbody tr").count() > 5
         check_page(page, "audit-other-tools")
@@ -171,9 +179,8 @@ def test_a_hierarchy_is_made_moved_and_used(browser, tmp_path, keyed):
         page.fill("#f-column", "age")
         page.select_option("#f-config_path", "hospital.toml")
         page.fill("#f-bins", "10,20")
-        page.click("button:has-text('Make it')")
-        done(page)
-        page.click("button:has-text('Look at it as a tree')")
+        press(page, "button:has-text('Make it')")
+        press(page, "button:has-text('Look at it as a tree')")
         page.wait_for_selector(".tree")
         check_page(page, "hierarchy-tree")
         page.locator("summary:has-text('0 to 9')").first.click()
@@ -227,7 +234,7 @@ def test_a_real_table_goes_every_way(browser, tmp_path, keyed, size, scheme):
         page.fill("#f-column", "age")
         page.fill("#f-bins", "10,20")
         click("button:has-text('Make it')")
-        page.click("button:has-text('Look at it as a tree')")
+        press(page, "button:has-text('Look at it as a tree')")
         page.wait_for_selector(".tree")
 
 
@@ -261,52 +268,44 @@ def test_the_keyboard_alone_suffices(browser, tmp_path, keyed):
         headed(page, "The promise holds")
 
 
-def test_the_other_pages(browser, tmp_path, keyed):  # noqa: PLR0915 -- one walk
+def test_the_other_pages(browser, tmp_path, keyed):
     folder = fill(tmp_path / "records")
     with serving(folder) as served, watched(browser, served.url) as page:
         page.goto(served.first)
         page.goto(f"{served.url}/publish?config=hospital.toml&data={MONTHS[0]}")
-        page.click("button:has-text('Trial run')")
-        done(page)
-        page.click("button:has-text('Publish release 1')")
-        done(page)
+        press(page, "button:has-text('Trial run')")
+        press(page, "button:has-text('Publish release 1')")
         page.goto(f"{served.url}/query?release=hospital-release-1.csv")
         check_page(page, "ask")
         page.fill("#f-question", "age >= 65")
-        page.click("button:text-is('Ask')")
-        done(page)
+        press(page, "button:text-is('Ask')")
         headed(page, "The answer")
         check_page(page, "ask-answer")
         page.goto(f"{served.url}/query?release=hospital-release-1.csv")
         page.fill("#f-question", "crosstab(sex, ward)")
-        page.click("button:text-is('Ask')")
-        done(page)
+        press(page, "button:text-is('Ask')")
         assert page.locator("tbody tr").count() > 3
         page.goto(f"{served.url}/verify?config=hospital.toml&data={MONTHS[0]}")
         check_page(page, "verify")
-        page.click("button:has-text('Verify it')")
-        done(page)
+        press(page, "button:has-text('Verify it')")
         headed(page, "The release is sound")
         page.goto(f"{served.url}/measure?config=hospital.toml&data={MONTHS[0]}&release=hospital-release-1.csv")
         page.fill("#f-queries", "20")
         check_page(page, "measure")
-        page.click("button:has-text('Measure it')")
-        done(page)
+        press(page, "button:has-text('Measure it')")
         assert page.locator("th:text-is('gcp')").count() == 1
         check_page(page, "measure-done")
         page.goto(f"{served.url}/forget?config=hospital.toml")
         check_page(page, "forget")
         page.fill("#f-person", "nobody-of-this-name")
-        page.click("button:has-text('Erase')")
-        done(page)
+        press(page, "button:has-text('Erase')")
         headed(page, "There is nothing to forget")
         (folder / "elsewhere.toml").write_text((folder / "hospital.toml").read_text().replace("hospital", "elsewhere"))
         page.goto(f"{served.url}/adopt?config=elsewhere.toml")
         check_page(page, "adopt")
         page.select_option("#f-snapshot", MONTHS[0])
         page.select_option("#f-release", "hospital-release-1.csv")
-        page.click("button:has-text('Adopt it')")
-        done(page)
+        press(page, "button:has-text('Adopt it')")
         headed(page, "Adopted as release 1")
         check_page(page, "adopt-done")
         page.goto(f"{served.url}/report?config=hospital.toml")
@@ -316,7 +315,6 @@ def test_the_other_pages(browser, tmp_path, keyed):  # noqa: PLR0915 -- one walk
         page.goto(f"{served.url}/publish?config=hospital.toml")
         page.select_option("#f-data", MONTHS[1])
         page.fill("#f-out", "january.csv")
-        page.click("button:has-text('Trial run')")
-        done(page)
+        press(page, "button:has-text('Trial run')")
         page.wait_for_selector("[role=alert]")
         check_page(page, "refused")
