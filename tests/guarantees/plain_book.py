@@ -111,7 +111,10 @@ class PlainSeries:
             seen=seen.get(first, 0),
             present=np.array([p in self.present for p in people], np.bool_),
             changed=np.array(
-                [first in row and row[first] != now for row, now in zip(before, stable_codes.get(first, ()), strict=True)]
+                [
+                    first in row and row[first] != now
+                    for row, now in zip(before, stable_codes.get(first, ()), strict=True)
+                ]
                 if first in stable_codes
                 else [False] * len(people),
                 np.bool_,

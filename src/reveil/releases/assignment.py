@@ -75,7 +75,9 @@ def assignable(given: RecordsAndRows) -> bool:
     place, box = points_in_boxes(given.points[point], given.lo, given.hi)
     good = given.exact(point[place], box)
     pairs = pl.DataFrame({"place": place[good].astype(np.uint32), "box": box[good]})
-    edges = pairs.join(types, on="place").join(places_alike, on=["box", "value"]).select("type", "slot", "records", "rows")
+    edges = (
+        pairs.join(types, on="place").join(places_alike, on=["box", "value"]).select("type", "slot", "records", "rows")
+    )
     seats = given.seats and Seats(given.seats.group[places_alike["box"].to_numpy()], given.seats.records)
     available, told = types["records"].to_numpy(), places_alike["rows"].to_numpy()
     return fillable(edges, available, told, seats=seats, empty=given.empty)

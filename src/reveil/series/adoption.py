@@ -20,8 +20,8 @@ from reveil.releases.manifest_files import digest_of_bytes, manifest_path, read_
 from reveil.releases.membership import membership
 from reveil.releases.respelling import shown, with_spellings
 from reveil.series.backups import refuse_if_out_of_order
+from reveil.series.release_context import ReleaseContext, Submission, placements_of
 from reveil.series.stable_codes import digest_of_snapshot
-from reveil.series.context import Submission, ReleaseContext, placements_of
 from reveil.tables.alike import one_spelling, spelled_as
 from reveil.vault.protocol import ADOPTED
 

@@ -18,7 +18,7 @@ from reveil.releases.files import undisturbed
 from reveil.series.drafts import deliver, draft_path, remove_drafts
 from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import qualified
-from reveil.series.context import LAYOUT, ReleaseContext, placements_of
+from reveil.series.release_context import LAYOUT, ReleaseContext, placements_of
 from reveil.tables.expressions import parse
 from reveil.tables.formats import DEFAULT, ending_of
 from reveil.vault.protocol import ADOPTED, PENDING
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Guarantee
     from reveil.releases.release import Release
     from reveil.series.published import Stage
-    from reveil.series.context import Submission
+    from reveil.series.release_context import Submission
     from reveil.vault import DuckDBVault, ReleaseRow, Vault
     from reveil.vault.protocol import Entries
 
@@ -51,14 +51,18 @@ class AssemblyLine:
     settings: Mapping[str, JSON] = field(repr=False)
     archive: bool = True
 
-    def prepare(self, vault: Vault, submission: Submission, rows: Sequence[ReleaseRow]) -> tuple[Prepared, ReleaseContext]:
+    def prepare(
+        self, vault: Vault, submission: Submission, rows: Sequence[ReleaseRow]
+    ) -> tuple[Prepared, ReleaseContext]:
         """Remember and compare, let the guarantee decide, and put the release together; nothing is written."""
         codes = encode(submission.snapshot)
         context = ReleaseContext.of(vault, submission, codes, self.guarantee)
         # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
         about = json.dumps(submission.asked, sort_keys=True)
         rng = Dice(vault.key.stream(whole_in(self.settings["seed"]), context.memory.release, submission.digest, about))
-        draft = self.guarantee.decide(Request(submission.snapshot, self.method, context.memory, codes), rng.child("decision"))
+        draft = self.guarantee.decide(
+            Request(submission.snapshot, self.method, context.memory, codes), rng.child("decision")
+        )
         adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
         if not self.guarantee.traits.remembers:
             adopted = []

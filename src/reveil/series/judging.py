@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Guarantee
     from reveil.releases.release import Release
-    from reveil.series.context import Submission, ReleaseContext
+    from reveil.series.release_context import ReleaseContext, Submission
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import ReleaseRow, Vault
     from reveil.verification.record import Update

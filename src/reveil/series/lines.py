@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Guarantee
     from reveil.releases.promise import Promise
     from reveil.series.events import Events
-    from reveil.series.context import ReleaseContext
+    from reveil.series.release_context import ReleaseContext
     from reveil.vault import ReleaseRow
 
 
@@ -40,7 +40,9 @@ def remark(context: ReleaseContext, guarantee: Guarantee, *, began: bool) -> str
         return None
     before = events.count(Event.UNCHANGED) + events.count(Event.UPDATE)
     changed = [
-        own.sum() for name in context.submission.snapshot.schema.sensitive if (own := events.differs.get(name)) is not None
+        own.sum()
+        for name in context.submission.snapshot.schema.sensitive
+        if (own := events.differs.get(name)) is not None
     ]
     caution = guarantee.traits.caution
     counts = {"before": before, "returned": events.count(Event.RETURN), "changed": int(sum(changed))}

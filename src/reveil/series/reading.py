@@ -1,4 +1,4 @@
-"""From a table and a wish to a job: read as the series reads it, cut to what is asked for."""
+"""From a table and a wish to what is submitted: read as the series reads it, cut to what is asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reveil.series.column_types import (
     with_known_spellings,
     with_known_types,
 )
-from reveil.series.context import Submission
+from reveil.series.release_context import Submission
 from reveil.tables.expressions import matches, parse
 from reveil.tables.formats import check_path
 from reveil.tables.schema import Role, Schema
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reveil.vault import ReleaseRow, Vault
 
 
-def read_job(
+def read_submission(
     vault: Vault,
     schema: Schema,
     frame: object,
@@ -84,7 +84,7 @@ def read_part(
 ) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
-    ``where`` is the expression again, see :func:`job_of`. ``known``: the vault must know the release, and where
+    ``where`` is the expression again, see :func:`submission_of`. ``known``: the vault must know the release, and where
     ``table`` is its file, the bytes.
     """
     own = manifest.series_id == vault.series_id
@@ -102,14 +102,16 @@ def read_part(
             "this file was changed after it was published", file=table, hint="The vault knows other bytes of it."
         )
     if row is None:
-        return read_job(
+        return read_submission(
             vault, schema, frame, None, where, any_columns=any_columns, declared=declared, binned=binned
         ).snapshot
     given = [] if where is None else [where]
-    return job_of(vault, schema, frame, row, given, any_columns=any_columns, declared=declared, binned=binned).snapshot
+    return submission_of(
+        vault, schema, frame, row, given, any_columns=any_columns, declared=declared, binned=binned
+    ).snapshot
 
 
-def job_of(
+def submission_of(
     vault: Vault,
     schema: Schema,
     frame: object,
@@ -128,7 +130,9 @@ def job_of(
     columns, kept = row.request.get(COLUMNS), row.request.get(WHERE)
 
     def cut(where: str | None) -> Submission:
-        return read_job(vault, schema, frame, columns, where, any_columns=any_columns, declared=declared, binned=binned)
+        return read_submission(
+            vault, schema, frame, columns, where, any_columns=any_columns, declared=declared, binned=binned
+        )
 
     if kept is None:
         return cut(None)

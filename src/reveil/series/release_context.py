@@ -20,7 +20,7 @@ from reveil.series.column_types import EDGES, SPELLINGS, spellings_of, types_of
 from reveil.series.events import Events, events
 from reveil.series.persons import KIND, identities, kind_of
 from reveil.series.signatures import entries_of, told_before
-from reveil.series.stable_codes import StableCodes, digest_of_snapshot, in_order, find_stable_codes, texts_of
+from reveil.series.stable_codes import StableCodes, digest_of_snapshot, find_stable_codes, in_order, texts_of
 from reveil.tables.expressions import parse
 from reveil.tables.joint import joint_snapshot
 from reveil.tables.schema import Role
@@ -71,7 +71,9 @@ class Submission:
         return None if where is None else text_in(where)
 
     @classmethod
-    def of(cls, vault: Vault, snapshot: Snapshot, asked: Mapping[str, JSON], whole: Snapshot | None = None) -> Submission:
+    def of(
+        cls, vault: Vault, snapshot: Snapshot, asked: Mapping[str, JSON], whole: Snapshot | None = None
+    ) -> Submission:
         """Find the pseudonyms and put the records in their order; ``whole`` has the same records with all columns."""
         person, frame = snapshot.schema.person, snapshot.frame
         request, where = dict(asked), asked[WHERE]
@@ -100,7 +102,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class ReleaseContext:
-    """What the vault knows of the persons of a job, and what happened to them since."""
+    """What the vault knows of the persons of a submission, and what happened to them since."""
 
     submission: Submission
     recall: Recall
@@ -270,7 +272,7 @@ def _memory(
             block_records=none,
             block_sets=none,
             book=book,
-            stable=stable.codes,
+            stable_codes=stable.codes,
         )
     sensitive = columns[0]
     sets, block_records, block_sets = told_before(book, signed)
@@ -290,7 +292,7 @@ def _memory(
         block_records=block_records,
         block_sets=block_sets,
         book=book,
-        stable=stable.codes,
+        stable_codes=stable.codes,
     )
 
 

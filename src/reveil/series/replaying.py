@@ -12,7 +12,7 @@ from reveil.releases.release import Release
 from reveil.series.asking import asked_for
 from reveil.series.finding import find_file
 from reveil.series.judging import VaultRecord, selection_of
-from reveil.series.reading import job_of
+from reveil.series.reading import submission_of
 from reveil.tables.joint import joint_schema
 from reveil.vault.protocol import ABANDONED, ADOPTED, PENDING
 from reveil.verification import Promised, verify
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
-    from reveil.series.context import Submission
+    from reveil.series.release_context import Submission
     from reveil.tables.schema import Schema
     from reveil.vault import ReleaseRow, Vault
 
@@ -67,7 +67,7 @@ def replay(
         (path, row, submission)
         for path in truths
         for row in rows
-        if (submission := _job(vault, schema, guarantee, path, row, where)) is not None
+        if (submission := _submission(vault, schema, guarantee, path, row, where)) is not None
     ]
     used = {path for path, _, _ in jobs}
     found.missing += [f"{path} is the snapshot of no release" for path in truths if path not in used]
@@ -98,14 +98,14 @@ def replay(
     return found
 
 
-def _job(
+def _submission(
     vault: Vault, schema: Schema, guarantee: Guarantee, path: Path, row: ReleaseRow, given: Sequence[str]
 ) -> Submission | None:
     """Return a snapshot cut as a release asked for it, if the release was made of it."""
     try:
         traits = guarantee.traits
         declared = traits.declared_by(joint_schema(schema, traits.together))
-        submission = job_of(
+        submission = submission_of(
             vault,
             schema,
             path,

@@ -26,7 +26,7 @@ from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
 from reveil.series.people import erase, find_placements
 from reveil.series.published import How, Published, Stage, silent
 from reveil.series.publisher_lock import only_publisher
-from reveil.series.reading import files_of, job_of, read_job, read_part
+from reveil.series.reading import files_of, read_part, read_submission, submission_of
 from reveil.series.replaying import Replayed, replay
 from reveil.series.vault_care import Checked
 from reveil.series.warnings import warnings
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from reveil.guarantees.assembly import Prepared
     from reveil.releases.manifest import Manifest
-    from reveil.series.context import Submission, ReleaseContext
+    from reveil.series.release_context import ReleaseContext, Submission
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import DuckDBVault, ReleaseRow, Vault
 
@@ -108,7 +108,7 @@ class Series(SeriesBase):
             note = may_publish(vault, *folders, new_series=new_series, dry_run=dry_run)
             self.notes = [] if note is None else [note]
             stage("reading")
-            submission = read_job(vault, self.schema, frame, columns, where, **self._reading())
+            submission = read_submission(vault, self.schema, frame, columns, where, **self._reading())
             rows = vault.releases()
             last = rows[-1] if rows else None
             if last is not None and last.state != PENDING and not dry_run:
@@ -243,13 +243,13 @@ class Series(SeriesBase):
         with self._opened() as vault:
             return read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **self._reading())
 
-    def job_of(self, frame: object, row: ReleaseRow, given: Sequence[str] = ()) -> Submission:
-        """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it.
+    def submission_of(self, frame: object, row: ReleaseRow, given: Sequence[str] = ()) -> Submission:
+        """Return a snapshot cut as a release asked for it; it can say whether the release was made of it.
 
         Expressions are not kept: that of a release of some records is among the ``given`` ones.
         """
         with self._opened() as vault:
-            return job_of(vault, self.schema, frame, row, given, **self._reading())
+            return submission_of(vault, self.schema, frame, row, given, **self._reading())
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
@@ -310,12 +310,14 @@ class Series(SeriesBase):
                 raise pending(rows[-1])
             if where is not None and rows:  # before a first release nobody can return
                 self.guarantee.traits.check_parts()
-            submission = read_job(vault, self.schema, frame, columns, where, **self._reading())
+            submission = read_submission(vault, self.schema, frame, columns, where, **self._reading())
 
             def remade(guarantee: Guarantee) -> tuple[Prepared, ReleaseContext]:
                 return self._line(vault, guarantee).prepare(vault, submission, rows)
 
-            return adopt(vault, submission, release, self.guarantee, self._settings(vault), remade, archive=self.archive)
+            return adopt(
+                vault, submission, release, self.guarantee, self._settings(vault), remade, archive=self.archive
+            )
 
     def check_vault(self) -> Checked:
         """Compare every part of the vault with what was written, and with its anchor."""

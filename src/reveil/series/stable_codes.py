@@ -35,7 +35,9 @@ class StableCodes:
     declared: Mapping[str, CodeArray] = field(repr=False, default_factory=dict)
 
 
-def find_stable_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Mapping[str, Iterable[str]]) -> StableCodes:
+def find_stable_codes(
+    vault: Vault, snapshot: Snapshot, codes: Codes, declared: Mapping[str, Iterable[str]]
+) -> StableCodes:
     """Give every quasi and sensitive value the code that it has had, or the next one.
 
     ``declared`` are values of sensitive columns that are known before any data; they are added first.

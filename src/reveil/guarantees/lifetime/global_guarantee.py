@@ -352,7 +352,9 @@ class GlobalGuarantee(Guarantee):
             )
         told, survivals, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], members)
         harmless = memory.declared[: len(self.harmless)]
-        told, survivals = (rows.filter(~pl.Series(np.isin(rows["value"].to_numpy(), harmless))) for rows in (told, survivals))
+        told, survivals = (
+            rows.filter(~pl.Series(np.isin(rows["value"].to_numpy(), harmless))) for rows in (told, survivals)
+        )
         both = updated(Pairs.of(memory.book.of_records(SURVIVAL)), Pairs.of(told))
         used = self.strategy.used_up(both.survival, both.links, self.exact, self.most_rows)
         rows = {"record": both.record, "value": both.value, "links": both.links, "survival": both.survival}
