@@ -43,7 +43,7 @@ class Memory:
     snapshot, and ``declared`` those of values that are known before any data.
     ``present``: in the last release; ``changed``: with another sensitive value than when the person was last seen.
     ``sets`` are signatures, and the person of record ``block_records[i]`` was in the signature ``block_sets[i]``.
-    ``lasting`` has the codes that last of each quasi and sensitive column, and ``book`` are the ledgers. ``whole`` is
+    ``stable_codes`` are the codes that last of quasi and sensitive columns, and ``book`` are the ledgers. ``whole`` is
     the snapshot with all its columns, its records in the same order, where only some are published. ``layout`` is what
     the method kept of how it divided the space, None before it did; ``part``: only some columns or records of the table
     are published; ``where``: which records, where not all of the table were asked for. ``columns`` has the same for

@@ -130,7 +130,7 @@ def decoded(book: Book, name: str, codes: CodeArray, dtype: pl.DataType) -> pl.S
 def box_entries(
     codes: Codes, partition: Partition, stable_codes: Mapping[str, CodeArray], numbers: CodeArray, book: Book
 ) -> Entries:
-    """Return codes that span the published box of each group; ``lasting`` are those of the records in ``codes``."""
+    """Return codes that span the published box of each group; ``stable_codes`` are the records' in ``codes``."""
     rows = codes.columns(partition.order)
     starts, ends = partition.offsets[:-1], partition.offsets[1:]
     boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
