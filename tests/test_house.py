@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "reveil"
 MOST_FLOORS = 12
 MOST_LINES = 400
-MOST_ANY = 161
+MOST_ANY = 139
 IN_WORDS = {11: "eleven", 12: "twelve", 14: "fourteen", 15: "fifteen", 16: "sixteen"}
 
 

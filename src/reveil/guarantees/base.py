@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,5 +148,5 @@ class Guarantee(ABC):
 class Budgeted(Protocol):
     """A guarantee that spends a budget from release to release."""
 
-    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, JSON]]:
         """Return what is left of whose budget for which values after so many releases, for the owner's eyes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -185,6 +185,6 @@ def _cut_points(scales: object) -> dict[str, list[object]]:
     }
 
 
-def _plain(points: Sequence[object]) -> list[Any]:
+def _plain(points: Sequence[object]) -> list[JSON]:
     """Return cut points as a manifest can hold them."""
     return [point if isinstance(point, int | float | str) else str(point) for point in points]

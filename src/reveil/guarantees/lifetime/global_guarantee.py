@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -136,7 +136,7 @@ class GlobalGuarantee(Guarantee):
     permanent: tuple[str, ...] = field(default=(), repr=False)
     when_exhausted: str = "rest"
     largest: float | None = None
-    population: Any = field(default=None, repr=False, compare=False, metadata={PATH: True})
+    population: object = field(default=None, repr=False, compare=False, metadata={PATH: True})
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
