@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import reveil as rv
-from benchmarks.papers.common import Experiment, Table, finish, short
+from benchmarks.papers.common import Cell, Experiment, Table, finish, short
 from benchmarks.utility.tables import NAMES, SHARED, table_named
 from reveil.core.effort import Effort
 from reveil.core.errors import InfeasibleError
@@ -21,7 +21,6 @@ from reveil.core.errors import InfeasibleError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from benchmarks.papers.common import Cell
     from reveil.models.base import Model
 
 EFFORTS = ("quick", "normal", "thorough")
