@@ -44,8 +44,6 @@ SAYS_ENOUGH = frozenset(["most"])
 # Names that others hold on to, each with what would have to change with it.
 STAY = {
     "analysis/measures/__init__.py shares": "public: what rv.measure returns has it",
-    "grouping/groupers/bang.py lasting": "guarantees/static calls it",
-    "grouping/groupers/base.py lasting": "guarantees/static calls it",
     "verification/alone.py alone": "series/replaying imports it",
     "verification/promised.py told": "series/replaying calls it",
 }

@@ -1,8 +1,9 @@
-"""What the site shows beside ``docs``: two pages that lie at the top of the repository, under names of their own."""
+"""What the site shows beside ``docs``: two pages from the top of the repository, and the notebooks, carried out."""
 
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,13 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the two pages, with links as they are from there."""
+    """Add the two pages, with links as they are from there, and what the notebooks show."""
     for name, shown in SHOWN.items():
         text = re.sub(r"\]\(docs/", "](", (ROOT / name).read_text())
         files.append(File.generated(config, shown, content=text))
+    gallery = runpy.run_path(str(ROOT / "docs" / "site" / "notebooks.py"), run_name="notebooks")["gallery"]()
+    for name, text in gallery.items():
+        files.append(File.generated(config, f"notebooks/{name}", content=text))
     return files
 
 

@@ -368,3 +368,10 @@ def test_a_command_of_commands_asks_which_one(folder):
     asked = reveil("vault")
     assert (asked.returncode, asked.stdout) == (2, "")
     assert "Error: say what to do with the vault: check, copy, init or rotate-key" in asked.stderr
+
+
+@pytest.mark.parametrize("number", ["1000001", "9" * 5000])
+def test_more_queries_than_can_be_asked_are_refused(number):
+    done = reveil("measure", "raw.csv", "release.csv", "-c", "reveil.toml", "--queries", number)
+    assert done.returncode == 2
+    assert "at most 1,000,000 random queries" in done.stderr

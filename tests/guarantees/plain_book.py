@@ -90,29 +90,32 @@ class PlainSeries:
         """Return what was told of the persons of a frame, whose words are known from now on."""
         people = frame[self.schema.person].to_list()
         seen = {name: len(words) for name, words in self.words.items()}
-        lasting = {}
+        stable_codes = {}
         for name, words in self.words.items():
             if name not in frame.columns:
                 continue
             texts = canonical_text(frame[name]).to_list()
             words += [text for text in dict.fromkeys(texts) if text not in words]
             place = {text: code for code, text in enumerate(words)}
-            lasting[name] = np.array([place[text] for text in texts], np.int32)
+            stable_codes[name] = np.array([place[text] for text in texts], np.int32)
         first = next(iter(self.schema.sensitive), None)
         told = [(r, text) for r, p in enumerate(people) for text in self.told.get(self.persons.get(p, -1), [])]
         texts = list(dict.fromkeys(text for _, text in told))
         before = [self.last.get(self.persons.get(p, -1), {}) for p in people]
         return Memory(
             release=self.release + 1,
-            values=lasting.get(first, np.full(len(people), -1, np.int32)),
+            values=stable_codes.get(first, np.full(len(people), -1, np.int32)),
             texts=pl.Series(self.words.get(first, []), dtype=pl.String),
             known=np.arange(len(self.words.get(first, [])), dtype=np.int32),
             declared=np.arange(len(self.guarantee.traits.declared_in(self.schema)), dtype=np.int32),
             seen=seen.get(first, 0),
             present=np.array([p in self.present for p in people], np.bool_),
             changed=np.array(
-                [first in row and row[first] != now for row, now in zip(before, lasting.get(first, ()), strict=True)]
-                if first in lasting
+                [
+                    first in row and row[first] != now
+                    for row, now in zip(before, stable_codes.get(first, ()), strict=True)
+                ]
+                if first in stable_codes
                 else [False] * len(people),
                 np.bool_,
             ),
@@ -120,7 +123,7 @@ class PlainSeries:
             block_records=np.array([r for r, _ in told], np.int32),
             block_sets=np.array([texts.index(text) for _, text in told], np.int32),
             book=PlainBook(self, people),
-            lasting=lasting,
+            stable_codes=stable_codes,
         )
 
     def prepare(self, frame: pl.DataFrame, rng=None) -> tuple[Prepared, Memory]:
@@ -171,7 +174,7 @@ class PlainSeries:
                 self.told[number].append(text)
         for record, number in enumerate(numbers.tolist()):
             self.last.setdefault(number, {}).update(
-                {name: int(codes[record]) for name, codes in memory.lasting.items()}
+                {name: int(codes[record]) for name, codes in memory.stable_codes.items()}
             )
         self.judged.apply(self.update)
         self.update = ()

@@ -189,6 +189,7 @@ def test_cells_that_are_no_single_values_are_dropped(tmp_path: Path) -> None:
         (["low", "Low", "high"], None),
         (["stage 1", "grade 2", "stage 3"], None),
         (["stage xx", "stage 2", "stage 3"], None),
+        (["stage 1", "stage 2", "stage " + "9" * 5000], None),  # more digits than Python reads
         (["s", "m", "d"], None),
     ],
 )

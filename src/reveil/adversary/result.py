@@ -82,7 +82,7 @@ class Audit:
         """The three figures of the field: to find somebody's row, to name who is behind a row, and the mean of that."""
         return worst(self.table_risks)
 
-    def to_json(self, *, everybody: bool = False) -> dict[str, Any]:
+    def to_json(self, *, everybody: bool = False) -> dict[str, JSON]:
         """Return what is written as JSON: the persons beyond what is promised, or everybody, found out about or not."""
         shown = self.breaches
         if self.beyond.height:

@@ -14,7 +14,7 @@ from reveil.core.errors import DataError
 from reveil.models.statistics import Histogram
 from reveil.releases.folders import place_of
 from reveil.releases.groups import ReleaseGroups, groups_of
-from reveil.releases.release import places_in
+from reveil.releases.parsing import places_in
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
 

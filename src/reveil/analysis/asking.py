@@ -142,14 +142,14 @@ class AskedRows:
         owners = units.owner[open_]
         starts, place, box = pieces_of(owners, children)
         around = owners[place]
-        counts, shares = [], []
+        counts, parts = [], []
         for name, regions in columns.items():
             cells = (units.index[name][open_][place],) * 2
             if name in reader.release.cells:
                 cell_of_box = nesting.index[name].astype(np.intp)
                 cells = cell_of_box[box], cell_of_box[around]
             counts.append(regions.counts()[:, cells[0]])
-            shares.append(regions.within(*cells))
+            parts.append(regions.within(*cells))
         others = [name for name in nesting.cells if name not in columns]
         beside = nesting.volumes(others)
         # All numbers of one count are of one type, in which the volume of the largest box fits.
@@ -160,7 +160,7 @@ class AskedRows:
             everywhere = ColumnRegions(division, np.zeros(len(division.truths[0]), np.int64), 1)
             cell_of_box = nesting.index[name].astype(np.intp)
             share *= everywhere.within(cell_of_box[box], cell_of_box[around])[0]
-        pieces = BlockBoxes(starts, [values.astype(wide) for values in counts], shares, beside[box].astype(wide), share)
+        pieces = BlockBoxes(starts, [values.astype(wide) for values in counts], parts, beside[box].astype(wide), share)
         for known, found in zip(outcomes, block_outcomes(diagram, pieces), strict=True):
             known[open_] = found
 

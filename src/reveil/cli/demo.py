@@ -76,7 +76,7 @@ def _lines(told: Mapping[str, Outcome]) -> list[str]:
     """Say what happened, on one screen."""
     naive, apart, safe = told["naive"], told["apart"], told["tau-safety"]
     size, k, l = f"{stories.PATIENTS:,}", stories.K, stories.L
-    alone = naive.summary["baseline"]["last_release"]["certain"]
+    newest = naive.summary["baseline"]["last_release"]["certain"]
     right = f"certain, and {naive.summary['certain_and_right']:,} of them right"
     return [
         f"A hospital publishes an extract every month: {size} patients at a time, {naive.people:,} in a year,",
@@ -87,7 +87,7 @@ def _lines(told: Mapping[str, Outcome]) -> list[str]:
         "",
         *_rows(naive),
         "",
-        f"The last file alone tells the diagnosis of {alone:,} patients. Whoever holds all twelve compares them and",
+        f"The last file alone tells the diagnosis of {newest:,} patients. Whoever holds all twelve compares them and",
         f"reads off {naive.certain:,} of {naive.people:,}: {right}. January for four recipients,",
         f"with other columns for each: {apart.certain:,} of {apart.people:,}.",
         "",

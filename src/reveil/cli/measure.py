@@ -11,6 +11,17 @@ from reveil.cli.console import Console, config_option, json_option, json_target,
 if TYPE_CHECKING:
     from reveil.analysis.measures import Measures
 
+MOST_QUERIES = 1_000_000  # random ones; a file may have as many lines as it likes
+
+
+def _number_or_file(context: click.Context, option: click.Parameter, given: str) -> int | str:
+    """Read ``--queries``: how many random ones, or the file that has them."""
+    if not given.isdecimal():
+        return given
+    if len(given) > len(str(MOST_QUERIES)) or int(given) > MOST_QUERIES:
+        raise click.BadParameter(f"at most {MOST_QUERIES:,} random queries are asked.", context, option)
+    return int(given)
+
 
 @click.command("measure")
 @click.argument("raw_path", metavar="RAW", type=click.Path())
@@ -19,6 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--queries",
     default="0",
+    callback=_number_or_file,
     metavar="N|FILE",
     help="Ask N random COUNT queries too, or those of a file: one expression a line.",
 )
@@ -36,7 +48,7 @@ def command(
     raw_path: str,
     release_path: str,
     config_path: str,
-    queries: str,
+    queries: int | str,
     dimensions: int | None,
     selectivity: float,
     seed: int,
@@ -61,7 +73,7 @@ def command(
             config,
             raw_path,
             release_path,
-            queries=int(queries) if queries.isdecimal() else queries,
+            queries=queries,
             dimensions=dimensions,
             selectivity=selectivity,
             seed=seed,

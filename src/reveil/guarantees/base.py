@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ class Memory:
     snapshot, and ``declared`` those of values that are known before any data.
     ``present``: in the last release; ``changed``: with another sensitive value than when the person was last seen.
     ``sets`` are signatures, and the person of record ``block_records[i]`` was in the signature ``block_sets[i]``.
-    ``lasting`` has the codes that last of each quasi and sensitive column, and ``book`` are the ledgers. ``whole`` is
+    ``stable_codes`` are the codes that last of quasi and sensitive columns, and ``book`` are the ledgers. ``whole`` is
     the snapshot with all its columns, its records in the same order, where only some are published. ``layout`` is what
     the method kept of how it divided the space, None before it did; ``part``: only some columns or records of the table
     are published; ``where``: which records, where not all of the table were asked for. ``columns`` has the same for
@@ -62,7 +62,7 @@ class Memory:
     block_records: CodeArray = field(repr=False)
     block_sets: CodeArray = field(repr=False)
     book: Book = field(repr=False)
-    lasting: Mapping[str, CodeArray] = field(repr=False)
+    stable_codes: Mapping[str, CodeArray] = field(repr=False)
     whole: Snapshot | None = field(default=None, repr=False)
     layout: Mapping[str, JSON] | None = field(default=None, repr=False)
     part: bool = False
@@ -148,5 +148,5 @@ class Guarantee(ABC):
 class Budgeted(Protocol):
     """A guarantee that spends a budget from release to release."""
 
-    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, Any]]:
+    def budget(self, book: Book, schema: Schema, releases: int) -> list[dict[str, JSON]]:
         """Return what is left of whose budget for which values after so many releases, for the owner's eyes."""

@@ -60,9 +60,9 @@ def quotient(numerator: WholeArray, denominator: WholeArray, *, up: bool) -> Flo
 
 def extreme(numerator: WholeArray, denominator: WholeArray, *, up: bool) -> Fraction:
     """Return the largest (smallest) of one or more fractions, exactly."""
-    near = numerator.astype(np.float64) / denominator.astype(np.float64)
-    end = near.max() if up else near.min()
-    at_end = np.abs(near - end) <= 1e-14 * end
+    rough = numerator.astype(np.float64) / denominator.astype(np.float64)
+    end = rough.max() if up else rough.min()
+    at_end = np.abs(rough - end) <= 1e-14 * end
     numerator, denominator = numerator[at_end], denominator[at_end]
     common = np.gcd(numerator, denominator)
     pairs = set(zip((numerator // common).tolist(), (denominator // common).tolist(), strict=True))

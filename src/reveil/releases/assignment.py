@@ -65,7 +65,7 @@ def assignable(given: RecordsAndRows) -> bool:
         .agg(pl.len().cast(pl.Int64).alias("records"))
         .with_row_index("type")
     )
-    slots = (
+    places_alike = (
         pl.DataFrame({"box": given.classes.astype(np.int64), "value": given.row_values})
         .group_by("box", "value")
         .agg(pl.len().cast(pl.Int64).alias("rows"))
@@ -75,9 +75,11 @@ def assignable(given: RecordsAndRows) -> bool:
     place, box = points_in_boxes(given.points[point], given.lo, given.hi)
     good = given.exact(point[place], box)
     pairs = pl.DataFrame({"place": place[good].astype(np.uint32), "box": box[good]})
-    edges = pairs.join(types, on="place").join(slots, on=["box", "value"]).select("type", "slot", "records", "rows")
-    seats = given.seats and Seats(given.seats.group[slots["box"].to_numpy()], given.seats.records)
-    available, told = types["records"].to_numpy(), slots["rows"].to_numpy()
+    edges = (
+        pairs.join(types, on="place").join(places_alike, on=["box", "value"]).select("type", "slot", "records", "rows")
+    )
+    seats = given.seats and Seats(given.seats.group[places_alike["box"].to_numpy()], given.seats.records)
+    available, told = types["records"].to_numpy(), places_alike["rows"].to_numpy()
     return fillable(edges, available, told, seats=seats, empty=given.empty)
 
 
@@ -97,7 +99,7 @@ def fillable(
     total = int((rows if seats is None else seats.records).sum()) - empty
     if total > int(records.sum()):
         return False
-    kind, slot = edges["type"].to_numpy().astype(np.int64), edges["slot"].to_numpy().astype(np.int64)
+    kind, alike = edges["type"].to_numpy().astype(np.int64), edges["slot"].to_numpy().astype(np.int64)
     if total == int(records.sum()):
         # Nothing is suppressed, so a type with one slot to go to goes there. That settles nearly all of them.
         degree = np.bincount(kind, minlength=len(records))
@@ -108,39 +110,39 @@ def fillable(
             if (records[kind[forced]] > most[forced]).any():
                 return False
             most = most[~forced]
-        taken = np.bincount(slot[forced], weights=records[kind[forced]], minlength=len(rows)).astype(np.int64)
+        taken = np.bincount(alike[forced], weights=records[kind[forced]], minlength=len(rows)).astype(np.int64)
         rows = rows - taken
         if seats is not None:
             there = np.bincount(seats.group, weights=taken, minlength=len(seats.records)).astype(np.int64)
             seats = Seats(seats.group, seats.records - there)
         if (rows < 0).any() or (seats is not None and (seats.records < 0).any()):
             return False
-        kind, slot = kind[~forced], slot[~forced]
+        kind, alike = kind[~forced], alike[~forced]
         records = np.where(degree == 1, 0, records)
         total -= int(taken.sum())
     if total <= 0:
         return True
-    through = np.minimum(records[kind], rows[slot])
-    return _flow(kind, slot, through if most is None else np.minimum(through, most), records, rows, seats) >= total
+    through = np.minimum(records[kind], rows[alike])
+    return _flow(kind, alike, through if most is None else np.minimum(through, most), records, rows, seats) >= total
 
 
 def _flow(
-    kind: IntArray, slot: IntArray, through: IntArray, records: IntArray, rows: IntArray, seats: Seats | None
+    kind: IntArray, alike: IntArray, through: IntArray, records: IntArray, rows: IntArray, seats: Seats | None
 ) -> int:
     """Return how many records can go from types to slots, and from there to the groups that have seats."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import maximum_flow
 
     # The source is node 0; then types, slots, groups if there are any, and the sink.
-    types, slots = np.arange(len(records)) + 1, np.arange(len(rows)) + len(records) + 1
+    types, places_alike = np.arange(len(records)) + 1, np.arange(len(rows)) + len(records) + 1
     groups = np.arange(0 if seats is None else len(seats.records)) + len(records) + len(rows) + 1
     sink = len(records) + len(rows) + len(groups) + 1
     if seats is None:
         beyond, ends, ends_at = np.full(len(rows), sink), np.zeros(0, np.int64), np.zeros(0, np.int64)
     else:
         beyond, ends, ends_at = groups[seats.group], groups, seats.records
-    tail = np.concatenate([np.zeros(len(records), np.int64), types[kind], slots, ends])
-    head = np.concatenate([types, slots[slot], beyond, np.full(len(ends), sink)])
+    tail = np.concatenate([np.zeros(len(records), np.int64), types[kind], places_alike, ends])
+    head = np.concatenate([types, places_alike[alike], beyond, np.full(len(ends), sink)])
     capacity = np.concatenate([records, through, rows, ends_at]).astype(np.int32)
     keep = capacity > 0
     graph = coo_array((capacity[keep], (tail[keep], head[keep])), shape=(sink + 1, sink + 1)).tocsr()

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
-import signal
-import tempfile
-import threading
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +10,6 @@ from urllib.parse import quote
 
 import polars as pl
 
-from reveil.core.disk import sync_file, sync_folder
 from reveil.core.errors import FileError, ReveilError
 from reveil.releases.folders import (
     PARTS,
@@ -28,6 +21,7 @@ from reveil.releases.folders import (
 )
 from reveil.releases.manifest import Manifest
 from reveil.releases.manifest_files import MANIFEST, digest_of, manifest_at, manifest_path
+from reveil.releases.placing import draft_folder, put_in_place
 from reveil.releases.reading import UnusableError
 from reveil.tables.formats import ending_of, find_format, format_of, in_words, readable
 from reveil.tables.formats.base import FAILURES
@@ -36,11 +30,8 @@ from reveil.tables.formats.folder import MANIFEST_INSIDE, names_in_folder, parts
 from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from reveil.core.json_values import JSONObject
 
-DRAFT = ".reveil-draft-"
 # A folder with one of these is a vault, or has the copies of releases that belong to one.
 VAULT_FILES = ("vault.duckdb", "pieces.sqlite", "vault.copies")
 SECOND = ".sensitive"
@@ -303,95 +294,6 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         raise OSError(f"cannot write {path.name}") from None
 
 
-@contextmanager
-def draft_folder(target: Path) -> Iterator[Path]:
-    """Return a temporary folder beside the target, from which files can be moved in one step.
-
-    It is locked while this process lives. Those of killed ones are removed.
-    """
-    _remove_drafts(target.parent)
-    folder, lock = _locked_folder(target)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _locked_folder(target: Path) -> tuple[Path, int]:
-    while True:
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=DRAFT, dir=target.parent))
-        except OSError:
-            raise FileError("cannot write here", file=target, hint="The folder does not take new files.") from None
-        with suppress(FileNotFoundError):  # somebody took it for a dead one's before it was locked
-            lock = os.open(folder, os.O_RDONLY)
-            if _lock(lock) and folder.is_dir():
-                return folder, lock
-            os.close(lock)
-
-
-def _remove_drafts(folder: Path) -> None:
-    """Remove what killed runs left: nobody holds its lock any more."""
-    with suppress(OSError):
-        for path in folder.glob(f"{DRAFT}*"):
-            if path.is_symlink() or not path.is_dir():
-                continue
-            with suppress(OSError):
-                lock = os.open(path, os.O_RDONLY)
-                try:
-                    if _lock(lock):
-                        shutil.rmtree(path, ignore_errors=True)
-                finally:
-                    os.close(lock)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def put_in_place(
-    drafts: Sequence[Path], folder: Path, leftover: Sequence[Path], done: Callable[[], None] = lambda: None
-) -> None:
-    """Move finished files to where they belong, in order, and remove what they replace; ``done`` is told at once."""
-    for file in drafts:
-        sync_file(file)
-    with undisturbed():
-        for file in drafts:
-            file.replace(folder / file.name)
-        for file in leftover:
-            file.unlink(missing_ok=True)
-        sync_folder(folder)
-        done()
-
-
-def put_folder_in_place(made: Path, folder: Path, done: Callable[[], None] = lambda: None) -> None:
-    """Let a finished folder take its place in one step; what it replaces is another copy of the same release.
-
-    ``made`` lies in a draft folder. A kill leaves the folder as it was, or none: then the same command makes it again.
-    """
-    below = sorted(made.rglob("*"))
-    for path in below:
-        (sync_folder if path.is_dir() else sync_file)(path)
-    sync_folder(made)
-    replaced = made.with_name(f"{made.name}.replaced")
-    with undisturbed():
-        if folder.exists():
-            folder.rename(replaced)
-        try:
-            made.rename(folder)
-        except OSError:
-            if replaced.exists():
-                replaced.rename(folder)
-            raise
-        sync_folder(folder.parent)
-        done()
-
-
 def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool = False) -> None:
     """Write a file that the user named, entirely or not at all, and never over what must be kept."""
     path = file_target(target, kept, config=config)
@@ -405,16 +307,3 @@ def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool =
             put_in_place([draft], path.parent, [])
     except OSError:
         raise FileError("cannot write here", file=path, hint="Check the folder, its permissions and space.") from None
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ignore a keyboard interrupt where half of the work is worse than none: a moment later all is done anyway."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread only
-        return
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)

@@ -41,6 +41,17 @@ def manifest_at(path: Path) -> dict[str, JSON] | None:
     return manifest if isinstance(manifest, dict) and "reveil" in manifest and "release" in manifest else None
 
 
+def has_manifest(path: Path) -> bool:
+    """Return whether a manifest of Reveil's lies beside a table; one that is damaged is still one."""
+    try:
+        manifest = read_json(manifest_path(path))
+    except ValueError:
+        return True
+    except OSError:
+        return False
+    return isinstance(manifest, dict) and "reveil" in manifest
+
+
 def read_manifest(table: str | Path) -> Manifest:
     """Read the manifest of a release."""
     path = manifest_path(table)

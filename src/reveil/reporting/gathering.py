@@ -235,7 +235,7 @@ def _measured(held: Held, notes: list[str]) -> dict[str, Any]:
     }
 
 
-def _sizes(held: Held, kept: dict[str, list[int]] | None) -> list[dict[str, Any]] | None:
+def _sizes(held: Held, kept: dict[str, list[int]] | None) -> list[dict[str, JSON]] | None:
     """Return a histogram of group sizes: one bar for each, or for a run of them where they are many."""
     if kept is None and held.release is None:
         return None

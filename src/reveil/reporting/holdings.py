@@ -217,16 +217,18 @@ def _with_snapshot(
     if series is None or release.row is None:
         snapshot = read_snapshot(source, schema)
         return replace(release, truth=snapshot.frame, snapshot=snapshot)
-    job = series.job_of(source, release.row, where)
-    strange = job.digest != release.row.snapshot  # the expression may be written otherwise, or the table be cut already
-    others = [other.number for other in held if other.row is not None and job.is_that_of(other.row)]
+    submission = series.submission_of(source, release.row, where)
+    strange = (
+        submission.digest != release.row.snapshot
+    )  # the expression may be written otherwise, or the table be cut already
+    others = [other.number for other in held if other.row is not None and submission.is_that_of(other.row)]
     if strange and others:
         raise ConfigError(
             f"the snapshot given for release {release.number} is that of release {others[0]}",
             hint="Give the snapshots in the order of the releases.",
         )
-    whole = job.snapshot if job.whole is None else job.whole
-    return replace(release, truth=whole.frame, snapshot=job.snapshot, strange=strange)
+    whole = submission.snapshot if submission.whole is None else submission.whole
+    return replace(release, truth=whole.frame, snapshot=submission.snapshot, strange=strange)
 
 
 def _abandoned(held: Held) -> bool:

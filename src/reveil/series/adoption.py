@@ -20,8 +20,8 @@ from reveil.releases.manifest_files import digest_of_bytes, manifest_path, read_
 from reveil.releases.membership import membership
 from reveil.releases.respelling import shown, with_spellings
 from reveil.series.backups import refuse_if_out_of_order
+from reveil.series.release_context import ReleaseContext, Submission, placements_of
 from reveil.series.stable_codes import digest_of_snapshot
-from reveil.series.telling import Job, Telling, placements_of
 from reveil.tables.alike import one_spelling, spelled_as
 from reveil.vault.protocol import ADOPTED
 
@@ -109,11 +109,11 @@ class Adopted:
 
 def adopt(
     vault: Vault,
-    job: Job,
+    submission: Submission,
     source: object,
     guarantee: Guarantee,
     settings: Mapping[str, JSON],
-    remade: Callable[[Guarantee], tuple[Prepared, Telling]],
+    remade: Callable[[Guarantee], tuple[Prepared, ReleaseContext]],
     *,
     archive: bool,
 ) -> Adopted:
@@ -121,10 +121,10 @@ def adopt(
 
     ``remade`` publishes the snapshot once more in memory: a release of this very series comes out as it was.
     """
-    schema = job.snapshot.schema
+    schema = submission.snapshot.schema
     if schema.person is None:
         raise DataError("a release can be adopted only where a person column is declared")
-    types = {name: job.snapshot.frame.schema[name] for name in schema.sensitive}
+    types = {name: submission.snapshot.frame.schema[name] for name in schema.sensitive}
     release = read_release(source, schema, types=types)
     refuse_if_out_of_order(vault, release.manifest.to_json())
     release = _with_digest(release)
@@ -133,21 +133,21 @@ def adopt(
     again = _remade(release, guarantee, remade) if own else None
     if again is not None:
         return _as_it_was(vault, release, *again, settings=settings, path=path, archive=archive)
-    job, release = _in_one_spelling(job, release)
-    codes = encode(job.snapshot)
-    telling = Telling.of(vault, job, codes, guarantee)
+    submission, release = _in_one_spelling(submission, release)
+    codes = encode(submission.snapshot)
+    context = ReleaseContext.of(vault, submission, codes, guarantee)
     # Values say whether this is the right snapshot, and count. Nothing that is remembered depends on them.
-    placed = place(release, codes, job.snapshot.frame.select(schema.sensitive)).placed
+    placed = place(release, codes, submission.snapshot.frame.select(schema.sensitive)).placed
     if not placed:
         raise DataError(
             "nobody of this snapshot is in this release",
             hint="The snapshot must be the table that the release was made of, or the part of it (--where, --columns).",
         )
     members = membership(release, codes)
-    found = guarantee.adopt(telling.memory, job.snapshot, release, members) or Adoption((), 0, 0)
+    found = guarantee.adopt(context.memory, submission.snapshot, release, members) or Adoption((), 0, 0)
     _record(
         vault,
-        telling,
+        context,
         release,
         settings,
         path,
@@ -157,7 +157,7 @@ def adopt(
         more=found.more,
     )
     return Adopted(
-        release=telling.memory.release,
+        release=context.memory.release,
         persons=placed,
         unpublished=codes.n - placed,
         ambiguous=int(members.several.sum()),
@@ -175,7 +175,7 @@ def adopt(
 
 def _record(
     vault: Vault,
-    telling: Telling,
+    context: ReleaseContext,
     release: Release,
     settings: Mapping[str, JSON],
     path: Path | None,
@@ -187,8 +187,8 @@ def _record(
     facts: Mapping[str, JSON] | None = None,
     placements: pl.DataFrame | None = None,
 ) -> None:
-    manifest, digest = _manifest(path, release, telling.memory.release)
-    change = telling.change(
+    manifest, digest = _manifest(path, release, context.memory.release)
+    change = context.change(
         vault,
         state=ADOPTED,
         manifest=manifest,
@@ -224,12 +224,12 @@ def _with_digest(release: Release) -> Release:
     return release.under(replace(release.manifest, digest=f"content-{content}"))
 
 
-def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:
+def _in_one_spelling(submission: Submission, release: Release) -> tuple[Submission, Release]:
     """Write the values of both alike: as was told before, else as the adopted release does, which tells them now."""
-    schema, known = job.snapshot.schema, {}
+    schema, known = submission.snapshot.schema, {}
     _, values = release.group_values()
     for name in schema.sensitive:
-        if schema[name].folds and job.snapshot.frame.schema[name] == values.schema.get(name) == pl.String:
+        if schema[name].folds and submission.snapshot.frame.schema[name] == values.schema.get(name) == pl.String:
             told = one_spelling(shown(values[name]), missing=schema.null_values).drop_nulls().unique().sort()
             known[name] = (*(schema[name].labels or ()), *schema[name].spellings, *told)
 
@@ -237,9 +237,9 @@ def _in_one_spelling(job: Job, release: Release) -> tuple[Job, Release]:
         columns = (spelled_as(snapshot.frame[name], texts) for name, texts in known.items())
         return replace(snapshot, frame=snapshot.frame.with_columns(columns))
 
-    whole = None if job.whole is None else written(job.whole)
+    whole = None if submission.whole is None else written(submission.whole)
     adopted = with_spellings(release, known, schema.null_values)
-    return replace(job, snapshot=written(job.snapshot), whole=whole), adopted
+    return replace(submission, snapshot=written(submission.snapshot), whole=whole), adopted
 
 
 def _strangers(release: Release, placed: int) -> int:
@@ -253,25 +253,25 @@ def _groups(release: Release) -> int:
 
 
 def _remade(
-    release: Release, guarantee: Guarantee, remade: Callable[[Guarantee], tuple[Prepared, Telling]]
-) -> tuple[Prepared, Telling] | None:
+    release: Release, guarantee: Guarantee, remade: Callable[[Guarantee], tuple[Prepared, ReleaseContext]]
+) -> tuple[Prepared, ReleaseContext] | None:
     """Make a release of this series once more, with the settings its manifest names; None if it is not the same."""
     traits = guarantee.traits
     then = {key: value for key, value in release.manifest.promise.guarantee().items() if key in traits.settings}
     # What may change and goes without saying there follows from what is said: form from angelize.
     unsaid = dict.fromkeys(traits.free - then.keys())
     try:
-        prepared, telling = remade(replace(guarantee, **unsaid, **then))  # type: ignore[type-var]  # every guarantee is a dataclass
+        prepared, context = remade(replace(guarantee, **unsaid, **then))  # type: ignore[type-var]  # every guarantee is a dataclass
     except ReveilError:
         return None
-    return (prepared, telling) if same_content(prepared.release, release) else None
+    return (prepared, context) if same_content(prepared.release, release) else None
 
 
 def _as_it_was(
     vault: Vault,
     release: Release,
     prepared: Prepared,
-    telling: Telling,
+    context: ReleaseContext,
     *,
     settings: Mapping[str, JSON],
     path: Path | None,
@@ -286,7 +286,7 @@ def _as_it_was(
     }
     _record(
         vault,
-        telling,
+        context,
         release,
         settings,
         path,
@@ -298,9 +298,9 @@ def _as_it_was(
     )
     persons = int((prepared.placement >= 0).sum())
     return Adopted(
-        release=telling.memory.release,
+        release=context.memory.release,
         persons=persons,
-        unpublished=len(telling.job.high) - persons,
+        unpublished=len(context.submission.high) - persons,
         ambiguous=0,
         groups=_groups(release),
         unsafe_groups=0,

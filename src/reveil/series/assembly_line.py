@@ -14,12 +14,12 @@ from reveil.core.randomness import Dice
 from reveil.guarantees.assembly import Heading, assemble
 from reveil.guarantees.draft import Request
 from reveil.models.encoding import encode
-from reveil.releases.files import undisturbed
 from reveil.releases.folders import as_told
+from reveil.releases.placing import undisturbed
 from reveil.series.drafts import deliver, draft_path, remove_drafts
 from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import qualified
-from reveil.series.telling import LAYOUT, Telling, placements_of
+from reveil.series.release_context import LAYOUT, ReleaseContext, placements_of
 from reveil.tables.expressions import parse
 from reveil.vault.protocol import ADOPTED, PENDING
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Guarantee
     from reveil.releases.release import Release
     from reveil.series.published import Stage
-    from reveil.series.telling import Job
+    from reveil.series.release_context import Submission
     from reveil.vault import DuckDBVault, ReleaseRow, Vault
     from reveil.vault.protocol import Entries
 
@@ -51,14 +51,18 @@ class AssemblyLine:
     settings: Mapping[str, JSON] = field(repr=False)
     archive: bool = True
 
-    def prepare(self, vault: Vault, job: Job, rows: Sequence[ReleaseRow]) -> tuple[Prepared, Telling]:
+    def prepare(
+        self, vault: Vault, submission: Submission, rows: Sequence[ReleaseRow]
+    ) -> tuple[Prepared, ReleaseContext]:
         """Remember and compare, let the guarantee decide, and put the release together; nothing is written."""
-        codes = encode(job.snapshot)
-        telling = Telling.of(vault, job, codes, self.guarantee)
+        codes = encode(submission.snapshot)
+        context = ReleaseContext.of(vault, submission, codes, self.guarantee)
         # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
-        about = json.dumps(job.asked, sort_keys=True)
-        rng = Dice(vault.key.stream(whole_in(self.settings["seed"]), telling.memory.release, job.digest, about))
-        draft = self.guarantee.decide(Request(job.snapshot, self.method, telling.memory, codes), rng.child("decision"))
+        about = json.dumps(submission.asked, sort_keys=True)
+        rng = Dice(vault.key.stream(whole_in(self.settings["seed"]), context.memory.release, submission.digest, about))
+        draft = self.guarantee.decide(
+            Request(submission.snapshot, self.method, context.memory, codes), rng.child("decision")
+        )
         adopted = [row.release for row in rows if row.state == ADOPTED and not row.facts.get("exact")]
         if not self.guarantee.traits.remembers:
             adopted = []
@@ -66,20 +70,20 @@ class AssemblyLine:
             draft = replace(draft, promise=qualified(draft.promise, adopted))
         heading = Heading(
             self.name,
-            telling.memory.release,
+            context.memory.release,
             vault.series_id,
             rows[-1].manifest_digest if rows else None,
             # Which columns decided who is in it, and nothing of what they were compared with.
-            None if job.where is None else tuple(sorted(parse(job.where).columns())),
+            None if submission.where is None else tuple(sorted(parse(submission.where).columns())),
             tuple(adopted),
         )
-        return assemble(draft, rng.child("assembly"), heading), telling
+        return assemble(draft, rng.child("assembly"), heading), context
 
     def carry_out(
         self,
         vault: DuckDBVault,
         prepared: Prepared,
-        telling: Telling,
+        context: ReleaseContext,
         target: Path | None,
         *,
         measures: Mapping[str, JSON] | None,
@@ -88,14 +92,14 @@ class AssemblyLine:
         done: Callable[[], None],
     ) -> Release:
         """Draft and verify in the vault, prepare, write, confirm; return the release as it was written."""
-        number = telling.memory.release
+        number = context.memory.release
         draft = draft_path(vault, number, target)
         recorded: list[Entries] = []
 
         def check(written: Release) -> None:
             stage("verifying")
             recorded.extend(
-                check_written(vault, written, prepared, telling, self.guarantee, self.method, vault.releases())
+                check_written(vault, written, prepared, context, self.guarantee, self.method, vault.releases())
             )
 
         stage("writing")
@@ -105,8 +109,8 @@ class AssemblyLine:
         if dry_run:
             remove_drafts(vault, keep=number - 1)
             return release
-        snapshot, remembered, manifest = telling.job.snapshot, prepared.draft.remembered, release.manifest
-        change = telling.change(
+        snapshot, remembered, manifest = context.submission.snapshot, prepared.draft.remembered, release.manifest
+        change = context.change(
             vault,
             state=PENDING,
             manifest=manifest,

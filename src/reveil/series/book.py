@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class VaultBook:
     """The ledgers of a vault, in the words of one snapshot; ``attributes`` are those known after this release."""
 
-    def __init__(self, vault: Vault, recall: Recall, lasting: StableCodes, attributes: tuple[str, ...]) -> None:
-        self._vault, self._lasting, self._attributes = vault, lasting, attributes
+    def __init__(self, vault: Vault, recall: Recall, stable: StableCodes, attributes: tuple[str, ...]) -> None:
+        self._vault, self._stable, self._attributes = vault, stable, attributes
         self._persons = recall.person[recall.person >= 0]
         self._record = np.full(int(recall.person.max(initial=-1)) + 2, -1, np.int32)
         self._record[self._persons] = np.flatnonzero(recall.person >= 0)
@@ -54,11 +54,11 @@ class VaultBook:
 
     def texts(self, attribute: str) -> pl.Series:
         """Return what the codes of an attribute stand for, by code; those of this snapshot included."""
-        return texts_of(self._vault, attribute, self._lasting)
+        return texts_of(self._vault, attribute, self._stable)
 
     def values(self, attribute: str) -> pl.DataFrame:
         """Return ``code`` and ``value`` of an attribute, those of this snapshot included."""
-        known, new = self._vault.values(attribute), self._lasting.new.get(attribute)
+        known, new = self._vault.values(attribute), self._stable.new.get(attribute)
         if new is None:
             return known
         first = self._vault.next_code(attribute)

@@ -6,18 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, InputError, VaultError, VerificationError
-from reveil.releases.files import (
-    check_seconds,
-    digest_at,
-    draft_folder,
-    format_at,
-    not_of_another,
-    put_folder_in_place,
-    put_in_place,
-    tables_of,
-)
+from reveil.releases.files import check_seconds, digest_at, format_at, not_of_another, tables_of
 from reveil.releases.folders import PARTS, as_told, check_folder, in_folder, place_of
 from reveil.releases.manifest_files import digest_of, digest_of_bytes, manifest_path, read_manifest
+from reveil.releases.placing import draft_folder, put_folder_in_place, put_in_place
 from reveil.releases.release import Release
 from reveil.tables.formats import DEFAULT, ending_of, endings
 from reveil.tables.formats.folder import MANIFEST_INSIDE

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Guarantee
     from reveil.releases.release import Release
-    from reveil.series.telling import Job, Telling
+    from reveil.series.release_context import ReleaseContext, Submission
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import ReleaseRow, Vault
     from reveil.verification.record import Update
@@ -48,9 +48,9 @@ class VaultRecord:
     """Ledgers of a vault in the judge's numbers; ``person`` is that of each record in the vault, -1 for who is new."""
 
     def __init__(
-        self, vault: Vault, person: np.ndarray, names: tuple[str, ...], telling: Telling | None = None
+        self, vault: Vault, person: np.ndarray, names: tuple[str, ...], context: ReleaseContext | None = None
     ) -> None:
-        self.vault, self.person, self.names, self.telling = vault, person.astype(np.int64), names, telling
+        self.vault, self.person, self.names, self.context = vault, person.astype(np.int64), names, context
         self.size = len(person)
         self.column: str | None = None
         self._read: dict[str, pl.DataFrame] = {}
@@ -80,7 +80,7 @@ class VaultRecord:
 
     def rows(self, kept: Kept, column: str | None = None, among: np.ndarray | None = None) -> pl.DataFrame:
         """Return all rows, or those whose column is among some numbers; of people only those of the snapshot."""
-        if kept.personal and column is None and self.telling is not None:
+        if kept.personal and column is None and self.context is not None:
             return self.of(kept, np.arange(self.size))
         return self._in_numbers(kept, self.vault.ledger(ledger_of(kept), column, among))
 
@@ -97,8 +97,8 @@ class VaultRecord:
 
     def codes(self, attribute: str) -> pl.DataFrame:
         """Return ``code`` and ``text`` of the values of a column."""
-        if self.telling is not None:
-            known = texts_of(self.vault, attribute, self.telling.lasting)
+        if self.context is not None:
+            known = texts_of(self.vault, attribute, self.context.stable)
             return pl.DataFrame({"code": np.arange(len(known)), "text": known}).cast({"code": pl.Int64})
         return self.vault.values(attribute).select(pl.col("code").cast(pl.Int64), text="value")
 
@@ -121,15 +121,15 @@ class VaultRecord:
 
     def of_column(self, name: str) -> VaultRecord:
         """Return the books of one of several columns that have signatures."""
-        own = VaultRecord(self.vault, self.person, (name,), self.telling)
+        own = VaultRecord(self.vault, self.person, (name,), self.context)
         own.column = name
         return own
 
     def signatures(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return who was told which signature, and the values of each."""
         by_person, sets = (TOLD_SIGNATURES, SIGNATURES) if self.column is None else (COLUMN_TOLD, COLUMN_SIGNATURES)
-        if self.telling is not None:
-            told = self.telling.memory.book.of_records(by_person).rename({"record": "who"})
+        if self.context is not None:
+            told = self.context.memory.book.of_records(by_person).rename({"record": "who"})
         else:
             told = self.vault.ledger(by_person).rename({"person": "who"})
         if self.column is not None:
@@ -142,8 +142,8 @@ class VaultRecord:
     def last(self) -> pl.DataFrame:
         """Return who is in the last release, and the value with which each was seen last."""
         name = self.first_sensitive()
-        if self.telling is not None:
-            recall = self.telling.recall
+        if self.context is not None:
+            recall = self.context.recall
             who, present, code = np.arange(self.size), recall.present, recall.last.get(name, np.full(self.size, -1))
         else:
             persons, present = self.vault.presence()
@@ -157,7 +157,7 @@ def check_written(
     vault: Vault,
     written: Release,
     prepared: Prepared,
-    telling: Telling,
+    context: ReleaseContext,
     guarantee: Guarantee,
     method: Grouper | None,
     rows: list[ReleaseRow],
@@ -167,36 +167,36 @@ def check_written(
     Returns what the judge wants to find again at the next release.
     """
     asked = asked_for(guarantee, method)
-    job = telling.job
+    submission = context.submission
     previous = rows[-1].manifest_digest if rows else None
-    Expected(telling.memory.release, vault.series_id, previous).check(written.manifest)
+    Expected(context.memory.release, vault.series_id, previous).check(written.manifest)
     check_files(written)
     placement = prepared.placement.astype(np.int64)
-    asked_records = job.snapshot.frame.height
+    asked_records = submission.snapshot.frame.height
     dirty = prepared.draft.dirty
     strangers = np.zeros(0, np.int64) if dirty is None else dirty.astype(np.int64)
-    whole = telling.remembered
-    person = telling.recall.person if len(telling.recall.person) else np.full(asked_records, -1)
+    whole = context.remembered
+    person = context.recall.person if len(context.recall.person) else np.full(asked_records, -1)
     names = whole.schema.sensitive
-    own = VaultRecord(vault, person, names, telling)
+    own = VaultRecord(vault, person, names, context)
     behind = placement >= asked_records
     who = placement.copy()
     who[behind] = asked_records + strangers[placement[behind] - asked_records]
     shown = Shown(
         written,
-        telling.memory.release,
+        context.memory.release,
         who,
         dirty=behind,
         snapshot=whole,
         persons=np.arange(asked_records),
         witness=prepared.witness,
         population=getattr(guarantee, "population", None),
-        selection=selection_of(job),
+        selection=selection_of(submission),
     )
     if vault.head() and len(written.seconds) < 2:  # nothing is adopted beside several columns
         alone = next((view for _, view, _ in shown_columns(shown, asked)), shown) if written.seconds else shown
         asked.judge.check_adopted(alone, own)
-    truth = _with_strangers(job.snapshot, vault, own, strangers, written, placement)
+    truth = _with_strangers(submission.snapshot, vault, own, strangers, written, placement)
     record: VaultRecord | MemoryRecord = own
     taken_over: MemoryRecord | None = None
     if asked.judge.remembers and int(vault.setting(JUDGED) or 0) < vault.head():
@@ -217,11 +217,11 @@ def check_written(
     return tuple(_entries(entry, own) for entry in update)
 
 
-def selection_of(job: Job) -> Selection | None:
+def selection_of(submission: Submission) -> Selection | None:
     """Return which part of a table was asked for, as the judge takes it; None for all of it."""
-    if job.where is None:
+    if submission.where is None:
         return None
-    expression, table = parse(job.where), job.whole or job.snapshot
+    expression, table = parse(submission.where), submission.whole or submission.snapshot
     return Selection(frozenset(expression.columns()), table, lambda frame: matches(expression, frame, table.schema))
 
 

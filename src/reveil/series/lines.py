@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Guarantee
     from reveil.releases.promise import Promise
     from reveil.series.events import Events
-    from reveil.series.telling import Telling
+    from reveil.series.release_context import ReleaseContext
     from reveil.vault import ReleaseRow
 
 
@@ -31,16 +31,18 @@ def pending(row: ReleaseRow) -> PendingError:
     )
 
 
-def remark(telling: Telling, guarantee: Guarantee, *, began: bool) -> str | None:
+def remark(context: ReleaseContext, guarantee: Guarantee, *, began: bool) -> str | None:
     """Return what the owner should know of a release beside what the manifest says."""
     if began:
         return NEW_VAULT
-    events = telling.events
+    events = context.events
     if events is None:
         return None
     before = events.count(Event.UNCHANGED) + events.count(Event.UPDATE)
     changed = [
-        own.sum() for name in telling.job.snapshot.schema.sensitive if (own := events.differs.get(name)) is not None
+        own.sum()
+        for name in context.submission.snapshot.schema.sensitive
+        if (own := events.differs.get(name)) is not None
     ]
     caution = guarantee.traits.caution
     counts = {"before": before, "returned": events.count(Event.RETURN), "changed": int(sum(changed))}

@@ -10,7 +10,7 @@ from reveil.core.errors import RefusedError
 from reveil.releases.table import GROUP
 from reveil.series.drafts import remove_drafts
 from reveil.series.persons import KIND, identities, one_person, persons_in
-from reveil.series.telling import LAYOUT, forgotten
+from reveil.series.release_context import LAYOUT, forgotten
 from reveil.tables.snapshot import to_native
 from reveil.vault.protocol import PENDING
 

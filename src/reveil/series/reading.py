@@ -1,4 +1,4 @@
-"""From a table and a wish to a job: read as the series reads it, cut to what is asked for."""
+"""From a table and a wish to what is submitted: read as the series reads it, cut to what is asked for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reveil.series.column_types import (
     with_known_spellings,
     with_known_types,
 )
-from reveil.series.telling import Job
+from reveil.series.release_context import Submission
 from reveil.tables.expressions import matches, parse
 from reveil.tables.formats import check_path
 from reveil.tables.schema import Role, Schema
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from reveil.vault import ReleaseRow, Vault
 
 
-def read_job(
+def read_submission(
     vault: Vault,
     schema: Schema,
     frame: object,
@@ -43,7 +43,7 @@ def read_job(
     any_columns: bool = False,
     declared: Mapping[str, Iterable[str]] | None = None,
     binned: bool = False,
-) -> Job:
+) -> Submission:
     """Read the snapshot as the series reads it: known types and spellings, the asked for part, in an order of its own.
 
     ``any_columns``: sensitive columns may be left out. ``declared`` are values that the guarantee names. ``binned``:
@@ -65,8 +65,8 @@ def read_job(
             raise ConfigError("no column is named", hint="Name columns of the table, separated by commas.")
         request[COLUMNS] = sorted(wanted)
         check_columns(wanted, snapshot.schema, any_columns=any_columns)
-        return Job.of(vault, _columns(snapshot, wanted), request, snapshot)
-    return Job.of(vault, snapshot, request)
+        return Submission.of(vault, _columns(snapshot, wanted), request, snapshot)
+    return Submission.of(vault, snapshot, request)
 
 
 def read_part(
@@ -84,7 +84,7 @@ def read_part(
 ) -> Snapshot:
     """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
 
-    ``where`` is the expression again, see :func:`job_of`. ``known``: the vault must know the release, and where
+    ``where`` is the expression again, see :func:`submission_of`. ``known``: the vault must know the release, and where
     ``table`` is its file, the bytes.
     """
     own = manifest.series_id == vault.series_id
@@ -102,14 +102,16 @@ def read_part(
             "this file was changed after it was published", file=table, hint="The vault knows other bytes of it."
         )
     if row is None:
-        return read_job(
+        return read_submission(
             vault, schema, frame, None, where, any_columns=any_columns, declared=declared, binned=binned
         ).snapshot
     given = [] if where is None else [where]
-    return job_of(vault, schema, frame, row, given, any_columns=any_columns, declared=declared, binned=binned).snapshot
+    return submission_of(
+        vault, schema, frame, row, given, any_columns=any_columns, declared=declared, binned=binned
+    ).snapshot
 
 
-def job_of(
+def submission_of(
     vault: Vault,
     schema: Schema,
     frame: object,
@@ -119,7 +121,7 @@ def job_of(
     any_columns: bool = False,
     declared: Mapping[str, Iterable[str]] | None = None,
     binned: bool = False,
-) -> Job:
+) -> Submission:
     """Return a snapshot cut as a release asked for it.
 
     The vault does not keep expressions. The one that a release was made with is among ``given``: the digest of its text
@@ -127,8 +129,10 @@ def job_of(
     """
     columns, kept = row.request.get(COLUMNS), row.request.get(WHERE)
 
-    def cut(where: str | None) -> Job:
-        return read_job(vault, schema, frame, columns, where, any_columns=any_columns, declared=declared, binned=binned)
+    def cut(where: str | None) -> Submission:
+        return read_submission(
+            vault, schema, frame, columns, where, any_columns=any_columns, declared=declared, binned=binned
+        )
 
     if kept is None:
         return cut(None)
@@ -137,9 +141,9 @@ def job_of(
         return cut(known[0])
     for where in (None, *given):
         with suppress(DataError, ExpressionError):  # no record satisfies it, or it is about other columns
-            job = cut(where)
-            if job.digest == row.snapshot:
-                return job
+            submission = cut(where)
+            if submission.digest == row.snapshot:
+                return submission
     reads = ", ".join(repr(name) for name in kept[COLUMNS]) or "columns that are not known any more"
     what = "by another expression" if given else "by an expression, which the vault does not keep"
     raise ConfigError(

@@ -12,7 +12,7 @@ from reveil.releases.release import Release
 from reveil.series.asking import asked_for
 from reveil.series.finding import find_file
 from reveil.series.judging import VaultRecord, selection_of
-from reveil.series.reading import job_of
+from reveil.series.reading import submission_of
 from reveil.tables.joint import joint_schema
 from reveil.vault.protocol import ABANDONED, ADOPTED, PENDING
 from reveil.verification import Promised, verify
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
-    from reveil.series.telling import Job
+    from reveil.series.release_context import Submission
     from reveil.tables.schema import Schema
     from reveil.vault import ReleaseRow, Vault
 
@@ -64,18 +64,18 @@ def replay(
     replayed = Replay(asked)
     rows = vault.releases()
     jobs = [
-        (path, row, job)
+        (path, row, submission)
         for path in truths
         for row in rows
-        if (job := _job(vault, schema, guarantee, path, row, where)) is not None
+        if (submission := _submission(vault, schema, guarantee, path, row, where)) is not None
     ]
     used = {path for path, _, _ in jobs}
     found.missing += [f"{path} is the snapshot of no release" for path in truths if path not in used]
     previous = None
     for row in rows:
-        job = next((own for _, other, own in jobs if other is row), None)
+        submission = next((own for _, other, own in jobs if other is row), None)
         try:
-            _judge(vault, row, previous, job, schema, guarantee, method, replayed)
+            _judge(vault, row, previous, submission, schema, guarantee, method, replayed)
         except _Incomplete as error:
             found.missing.append(f"release {row.release}: {error}")
             if asked.judge.remembers:
@@ -86,7 +86,7 @@ def replay(
                 return found
         else:
             found.releases += 1
-            found.truths += job is not None
+            found.truths += submission is not None
         previous = row.manifest_digest
     if asked.judge.remembers and rows:
         try:
@@ -98,14 +98,14 @@ def replay(
     return found
 
 
-def _job(
+def _submission(
     vault: Vault, schema: Schema, guarantee: Guarantee, path: Path, row: ReleaseRow, given: Sequence[str]
-) -> Job | None:
+) -> Submission | None:
     """Return a snapshot cut as a release asked for it, if the release was made of it."""
     try:
         traits = guarantee.traits
         declared = traits.declared_by(joint_schema(schema, traits.together))
-        job = job_of(
+        submission = submission_of(
             vault,
             schema,
             path,
@@ -117,14 +117,14 @@ def _job(
         )
     except ReveilError:
         return None
-    return job if job.is_that_of(row) else None
+    return submission if submission.is_that_of(row) else None
 
 
 def _judge(
     vault: Vault,
     row: ReleaseRow,
     previous: str | None,
-    job: Job | None,
+    submission: Submission | None,
     schema: Schema,
     guarantee: Guarantee,
     method: Grouper | None,
@@ -144,7 +144,7 @@ def _judge(
     check_files(release)
     promised = asked if remembers else Promised.told(release.manifest.promise.guarantee())
     check_alone(release, schema, promised)
-    if not remembers and job is None:
+    if not remembers and submission is None:
         return
     who = np.full(len(release.classes), -1, np.int64)
     archived = vault.archived(row.release)
@@ -157,12 +157,12 @@ def _judge(
     if gone and promised.judge.needs_everybody(promised):
         raise _Incomplete(f"{gone:,} of its people were erased since, and nobody can say in which sets they were")
     population = getattr(guarantee, "population", None)
-    if population is not None and job is None:
+    if population is not None and submission is None:
         raise _Incomplete("its groups are diluted by a registration list, which needs its snapshot (--truth)")
-    if job is not None:
-        _compare(vault, release, job, who, promised, guarantee, method)
+    if submission is not None:
+        _compare(vault, release, submission, who, promised, guarantee, method)
     if remembers:
-        snapshot = job.snapshot if job is not None and population is not None else None
+        snapshot = submission.snapshot if submission is not None and population is not None else None
         replayed.add(
             Shown(
                 release,
@@ -170,7 +170,7 @@ def _judge(
                 known.astype(np.int64),
                 snapshot=snapshot,
                 population=population,
-                selection=None if job is None else selection_of(job),
+                selection=None if submission is None else selection_of(submission),
                 schema=schema,
             )
         )
@@ -179,7 +179,7 @@ def _judge(
 def _compare(
     vault: Vault,
     release: Release,
-    job: Job,
+    submission: Submission,
     who: np.ndarray,
     promised: Promised,
     guarantee: Guarantee,
@@ -189,9 +189,9 @@ def _compare(
     asked = promised if promised.judge.remembers else asked_for(guarantee, method)
     loose = asked.judge.loose(release, asked)
     if loose or release.manifest.dirty or not (who >= 0).any():
-        verify(release, job.snapshot, asked, loose=loose)
+        verify(release, submission.snapshot, asked, loose=loose)
         return
-    person = vault.recall(job.high, job.low).person
+    person = vault.recall(submission.high, submission.low).person
     record = np.full(max(int(who.max()), int(person.max(initial=-1))) + 2, -1, np.int64)
     record[person[person >= 0]] = np.flatnonzero(person >= 0)
-    verify(release, job.snapshot, asked, placement=record[who])
+    verify(release, submission.snapshot, asked, placement=record[who])

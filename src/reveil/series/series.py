@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
-from reveil.releases.files import Kept, output_path, release_target, undisturbed
+from reveil.releases.files import Kept, output_path, release_target
 from reveil.releases.folders import place_of
+from reveil.releases.placing import undisturbed
 from reveil.releases.release import Release
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import same_making
@@ -27,7 +28,7 @@ from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
 from reveil.series.people import erase, find_placements
 from reveil.series.published import How, Published, Stage, silent
 from reveil.series.publisher_lock import only_publisher
-from reveil.series.reading import files_of, job_of, read_job, read_part
+from reveil.series.reading import files_of, read_part, read_submission, submission_of
 from reveil.series.replaying import Replayed, replay
 from reveil.series.vault_care import Checked
 from reveil.series.warnings import warnings
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from reveil.guarantees.assembly import Prepared
     from reveil.releases.manifest import Manifest
-    from reveil.series.telling import Job, Telling
+    from reveil.series.release_context import ReleaseContext, Submission
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import DuckDBVault, ReleaseRow, Vault
 
@@ -110,7 +111,7 @@ class Series(SeriesBase):
             note = may_publish(vault, *folders, new_series=new_series, dry_run=dry_run)
             self.notes = [] if note is None else [note]
             stage("reading")
-            job = read_job(vault, self.schema, frame, columns, where, **self._reading())
+            submission = read_submission(vault, self.schema, frame, columns, where, **self._reading())
             rows = vault.releases()
             last = rows[-1] if rows else None
             if last is not None and last.state != PENDING and not dry_run:
@@ -118,10 +119,10 @@ class Series(SeriesBase):
                 remove_drafts(vault, keep=None if last.state == ABANDONED else last.release)
             if last is not None and last.state == PENDING:
                 not_another(vault, rows, target, last.release)
-                return self._resume(vault, last, job, target, dry_run=dry_run, done=done)
-            if last is not None and not again and job.is_that_of(last) and self._stands(vault, last):
+                return self._resume(vault, last, submission, target, dry_run=dry_run, done=done)
+            if last is not None and not again and submission.is_that_of(last) and self._stands(vault, last):
                 not_another(vault, rows, target, last.release)
-                release, draft = self._stored(vault, last, job)
+                release, draft = self._stored(vault, last, submission)
                 if target is not None and not dry_run:
                     deliver(draft, target)
                 return self._answer(release, "already")
@@ -131,16 +132,16 @@ class Series(SeriesBase):
                 self.guarantee.traits.check_parts()
             stage("grouping")
             way = self._line(vault)
-            prepared, telling = way.prepare(vault, job, rows)
-            measures = measures_of(prepared, job.snapshot)
+            prepared, context = way.prepare(vault, submission, rows)
+            measures = measures_of(prepared, submission.snapshot)
             unusual = self.alarms.judge(figures_of(prepared, measures))  # before anything is told
             release = way.carry_out(
-                vault, prepared, telling, target, measures=measures, dry_run=dry_run, stage=stage, done=done
+                vault, prepared, context, target, measures=measures, dry_run=dry_run, stage=stage, done=done
             )
-            note = remark(telling, self.guarantee, began=began and not dry_run)
+            note = remark(context, self.guarantee, began=began and not dry_run)
             ending = None if dry_run else self._budget_ends(vault)
             said = (note, begun, *prepared.draft.remembered.notes, *unusual, ending)
-            told = warnings(job.snapshot, self._as_begun, apart=bool(release.seconds))
+            told = warnings(submission.snapshot, self._as_begun, apart=bool(release.seconds))
             return self._answer(release, "published", *said, *told)
 
     def _budget_ends(self, vault: Vault) -> str | None:
@@ -162,25 +163,25 @@ class Series(SeriesBase):
         self,
         vault: DuckDBVault,
         row: ReleaseRow,
-        job: Job,
+        submission: Submission,
         target: Path | None,
         *,
         dry_run: bool,
         done: Callable[[], None],
     ) -> Published:
         """Finish a pending release with the bytes that were prepared."""
-        if not job.is_that_of(row):
+        if not submission.is_that_of(row):
             raise pending(row)
-        release, draft = self._stored(vault, row, job)
+        release, draft = self._stored(vault, row, submission)
         if not dry_run:
             with undisturbed():
                 hand_over(vault, row.release, draft, target, done)
         return self._answer(release, "resumed")
 
-    def _stored(self, vault: DuckDBVault, row: ReleaseRow, job: Job) -> tuple[Release, Path]:
+    def _stored(self, vault: DuckDBVault, row: ReleaseRow, submission: Submission) -> tuple[Release, Path]:
         """Read the copy of a release that was prepared before."""
         draft = find_copy(vault, row)
-        return replace(Release.read(draft), native=job.snapshot.native), draft
+        return replace(Release.read(draft), native=submission.snapshot.native), draft
 
     def _line(self, vault: Vault, guarantee: Guarantee | None = None) -> AssemblyLine:
         return AssemblyLine(
@@ -245,13 +246,13 @@ class Series(SeriesBase):
         with self._opened() as vault:
             return read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **self._reading())
 
-    def job_of(self, frame: object, row: ReleaseRow, given: Sequence[str] = ()) -> Job:
-        """Return a snapshot cut as a release asked for it; the job can say whether the release was made of it.
+    def submission_of(self, frame: object, row: ReleaseRow, given: Sequence[str] = ()) -> Submission:
+        """Return a snapshot cut as a release asked for it; it can say whether the release was made of it.
 
         Expressions are not kept: that of a release of some records is among the ``given`` ones.
         """
         with self._opened() as vault:
-            return job_of(vault, self.schema, frame, row, given, **self._reading())
+            return submission_of(vault, self.schema, frame, row, given, **self._reading())
 
     def check(self, folder: str | os.PathLike[str]) -> list[str]:
         """Compare the releases in a folder with the vault; return what is wrong, nothing if all is well."""
@@ -312,12 +313,14 @@ class Series(SeriesBase):
                 raise pending(rows[-1])
             if where is not None and rows:  # before a first release nobody can return
                 self.guarantee.traits.check_parts()
-            job = read_job(vault, self.schema, frame, columns, where, **self._reading())
+            submission = read_submission(vault, self.schema, frame, columns, where, **self._reading())
 
-            def remade(guarantee: Guarantee) -> tuple[Prepared, Telling]:
-                return self._line(vault, guarantee).prepare(vault, job, rows)
+            def remade(guarantee: Guarantee) -> tuple[Prepared, ReleaseContext]:
+                return self._line(vault, guarantee).prepare(vault, submission, rows)
 
-            return adopt(vault, job, release, self.guarantee, self._settings(vault), remade, archive=self.archive)
+            return adopt(
+                vault, submission, release, self.guarantee, self._settings(vault), remade, archive=self.archive
+            )
 
     def check_vault(self) -> Checked:
         """Compare every part of the vault with what was written, and with its anchor."""

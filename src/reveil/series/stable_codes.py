@@ -35,7 +35,9 @@ class StableCodes:
     declared: Mapping[str, CodeArray] = field(repr=False, default_factory=dict)
 
 
-def lasting_codes(vault: Vault, snapshot: Snapshot, codes: Codes, declared: Mapping[str, Iterable[str]]) -> StableCodes:
+def find_stable_codes(
+    vault: Vault, snapshot: Snapshot, codes: Codes, declared: Mapping[str, Iterable[str]]
+) -> StableCodes:
     """Give every quasi and sensitive value the code that it has had, or the next one.
 
     ``declared`` are values of sensitive columns that are known before any data; they are added first.
@@ -92,14 +94,14 @@ def _look_up(vault: Vault, name: str, texts: pl.Series) -> tuple[CodeArray, pl.S
     return codes, texts.filter(unknown).alias(name)
 
 
-def texts_of(vault: Vault, name: str, lasting: StableCodes) -> pl.Series:
+def texts_of(vault: Vault, name: str, stable: StableCodes) -> pl.Series:
     """Return what the codes of a column stand for, by code; null where a value is missing or erased."""
     known = vault.values(name)
     size = vault.next_code(name)
     texts = pl.DataFrame({"code": np.arange(size, dtype=np.int32)}).join(
         known, on="code", how="left", maintain_order="left"
     )["value"]
-    more = lasting.new.get(name)
+    more = stable.new.get(name)
     return texts if more is None else pl.concat([texts.rename(name), more.rename(name)])
 
 

@@ -66,7 +66,7 @@ async def read_form(request: Request, private: Path, limit: int) -> SentForm:
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     header = request.headers.get(CSRF_HEADER)
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > limit + FORM_LIMIT:
+    if length.isdecimal() and (len(length) > 18 or int(length) > limit + FORM_LIMIT):
         raise too_large(limit)
     if kind == b"multipart/form-data":
         receiver = _Receiver(request, private, limit, shown=header)

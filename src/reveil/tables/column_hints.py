@@ -102,8 +102,8 @@ _SCALES = tuple(
     )
 )
 _ROMAN = {numeral: value for value, numeral in enumerate(_SCALES[-1], 1)}
-_STEP = re.compile(r"(stage|grade|level|phase|class|stadium|grad|stufe|klasse)\s*(\d+|[ivx]+)")
-_BAND = re.compile(r"[\[(]?(\d+)\s*(?:-|–|to|bis)\s*(\d+)[\])]?|(\d+)\s*\+|([<>])=?\s*(\d+)")
+_STEP = re.compile(r"(stage|grade|level|phase|class|stadium|grad|stufe|klasse)\s*(\d{1,18}|[ivx]+)")
+_BAND = re.compile(r"[\[(]?(\d{1,18})\s*(?:-|–|to|bis)\s*(\d{1,18})[\])]?|(\d{1,18})\s*\+|([<>])=?\s*(\d{1,18})")
 _INSIDE_FROM = 5
 
 

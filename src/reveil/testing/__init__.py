@@ -22,7 +22,7 @@ are loaded when they are asked for.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
 from reveil.testing.beliefs import Beliefs, Group
@@ -68,7 +68,7 @@ _DRAWN = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Load what needs hypothesis when it is asked for, and say so where hypothesis is not installed."""
     if name not in _DRAWN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

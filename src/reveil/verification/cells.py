@@ -66,8 +66,8 @@ class QuasiColumn:
     @property
     def hull(self) -> tuple[Codes, Codes]:
         """The first and the last number that each cell may admit, over gaps, up to null where it admits that."""
-        alone = self.lo > self.hi
-        low = np.where(self.null & alone, self.size, self.lo).astype(np.int32)
+        only_null = self.lo > self.hi
+        low = np.where(self.null & only_null, self.size, self.lo).astype(np.int32)
         return low, np.where(self.null, self.size, self.hi).astype(np.int32)
 
     def exact(self) -> Codes | None:
@@ -118,7 +118,7 @@ def _numbers(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
     if lo.dtype != values.dtype or wanted_forms(values, column, nested=False) != (Form.INTERVAL,):
         raise otherwise(column.name)
     codes, domain = _ranked(values)
-    alone = lo.is_null().to_numpy()
+    only_null = lo.is_null().to_numpy()
     if (lo.is_null() != hi.is_null()).any() or (lo > hi).any():
         raise VerificationError(f"column {column.name!r} has intervals that end before they begin", column=column.name)
     low = domain.search_sorted(lo.fill_null(strategy="zero"), side="left").to_numpy()
@@ -127,8 +127,8 @@ def _numbers(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
         column.name,
         codes,
         len(domain),
-        np.where(alone, 1, low).astype(np.int32),
-        np.where(alone, 0, high).astype(np.int32),
+        np.where(only_null, 1, low).astype(np.int32),
+        np.where(only_null, 0, high).astype(np.int32),
         null.to_numpy(),
     )
 

@@ -79,7 +79,7 @@ def _check_values(frame: pl.DataFrame, snapshot: Snapshot, names: list[str]) -> 
             raise VerificationError(f"column {name!r} is not {how} as it is declared", column=name)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return float(value) if isinstance(value, Fraction | int | float) else value
 
 

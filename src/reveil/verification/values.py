@@ -73,8 +73,8 @@ def unlike(have: pl.Series, wanted: pl.Series, column: Column) -> Ints:
     good = one.eq_missing(other)
     if numbers and not (have.dtype.is_integer() and wanted.dtype.is_integer()):
         one, other = one.cast(pl.Float64), other.cast(pl.Float64)
-        near = (one - other).abs() <= _CLOSE * pl.max_horizontal(one.abs(), other.abs())
-        good = one.eq_missing(other) | near.fill_null(value=False)
+        within = (one - other).abs() <= _CLOSE * pl.max_horizontal(one.abs(), other.abs())
+        good = one.eq_missing(other) | within.fill_null(value=False)
     both = pl.DataFrame({"one": have, "other": wanted})
     return both.select((~good).arg_true()).to_series().to_numpy().astype(np.int64)
 

@@ -82,7 +82,7 @@ class PlainSeries:
             block_records=np.zeros(0, np.int32),
             block_sets=np.zeros(0, np.int32),
             book=self.book,
-            lasting={},
+            stable_codes={},
         )
 
     def publish(self, frame: pl.DataFrame, seed: int = 0) -> Prepared:

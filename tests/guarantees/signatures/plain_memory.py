@@ -62,7 +62,7 @@ class PlainMemory:
             block_records=np.array([i for i, _ in pairs], np.int32),
             block_sets=np.array([s for _, s in pairs], np.int32),
             book=NoLedgers(),
-            lasting={},
+            stable_codes={},
         )
 
     def remember(self, frame: pl.DataFrame, told: pl.DataFrame, *, replaces: bool) -> None:

@@ -47,11 +47,11 @@ class PlainBook:
         for who in persons:
             self.numbers.setdefault(who, len(self.numbers))
         self.records = {self.numbers[who]: record for record, who in enumerate(persons)}
-        lasting = {}
+        stable_codes = {}
         for name in (*snapshot.schema.quasi, *snapshot.schema.sensitive):
             known = self.codes.setdefault(name, {})
             texts = canonical_text(frame[name]).to_list()
-            lasting[name] = np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
+            stable_codes[name] = np.array([known.setdefault(text, len(known)) for text in texts], np.int32)
         none = np.zeros(0, np.int32)
         memory = Memory(
             release=self.release + 1,
@@ -66,7 +66,7 @@ class PlainBook:
             block_records=none,
             block_sets=none,
             book=self,
-            lasting=lasting,
+            stable_codes=stable_codes,
             whole=whole,
         )
         prepared = made(self.guarantee, snapshot, rng, memory=memory)
@@ -83,7 +83,7 @@ class PlainBook:
             rows = rows.cast(pl.Int32)
             before = self.ledgers.get(entries.ledger.name, rows.clear())
             self.ledgers[entries.ledger.name] = pl.concat([before, rows.select(before.columns)])
-        for name, own in lasting.items():
+        for name, own in stable_codes.items():
             known_of = self.told.setdefault(name, {})
             known_of |= {self.numbers[who]: int(code) for who, code in zip(persons, own, strict=True)}
         self.release += 1

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
     from reveil.adversary.priors import Beforehand
     from reveil.adversary.view import View
+    from reveil.core.json_values import JSON
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -76,7 +77,7 @@ class Prior(Attack):
         lives = _Lives(evidence, guessed)
         knows = known_to(evidence.known)
         in_groups = sum(many for _, many in seats)
-        summary: dict[str, Any] = {
+        summary: dict[str, JSON] = {
             "prior": prior.kind,
             "from": prior.name,
             "attacker": f"somebody who knows {knows}, everybody's quasi values"
@@ -143,7 +144,7 @@ class _Guessed:
 
     beliefs: FloatArray = field(repr=False)
     chances: FloatArray = field(repr=False)
-    rates: dict[str, Any]
+    rates: dict[str, JSON]
     control: Rate | None
 
 
@@ -158,7 +159,7 @@ def _guess(view: View, shared: SharedRows, chances: FloatArray, control: FloatAr
         ))  # fmt: skip
         guesses = normalised(control * (beside.members @ left), control).argmax(axis=1)
         there = Rate(int((guesses == group.truth).sum()), len(guesses))
-    rates: dict[str, Any] = {
+    rates: dict[str, JSON] = {
         **_rates(view.truth, beliefs=beliefs, singly=shared.singly(chances), chances=chances),
         "control": None if there is None else there.to_json(),
         "belief": {"mean": _mean(beliefs), "prior_mean": _mean(chances)},
@@ -177,7 +178,7 @@ def _rate(truth: CodeArray | None, beliefs: FloatArray) -> Rate | None:
 
 def _rates(
     truth: CodeArray | None, *, beliefs: FloatArray, singly: FloatArray | None, chances: FloatArray
-) -> dict[str, Any]:
+) -> dict[str, JSON]:
     """Return how often the attack, its simple form and the prior alone are right; None without the truth."""
     named = {"attack": beliefs, "attack_one_by_one": singly, "baseline": chances}
     found = {key: None if numbers is None else _rate(truth, numbers) for key, numbers in named.items()}
@@ -228,7 +229,7 @@ class _Lives:
         right: BoolArray = (self.value == self.truth) & (self.truth >= 0)
         return right
 
-    def summary(self, bound: float | None, guessed: list[_Guessed]) -> dict[str, Any]:
+    def summary(self, bound: float | None, guessed: list[_Guessed]) -> dict[str, JSON]:
         """Return how often the guesses over all releases are right, and how many are beyond what is promised."""
         there = self._asked
         tried = there[self.truth[there] >= 0]
@@ -252,7 +253,7 @@ class _Lives:
             },
         }
 
-    def findings(self, summary: dict[str, Any]) -> Findings:
+    def findings(self, summary: dict[str, JSON]) -> Findings:
         """Return the guesses: estimates without a limit, which prove nothing."""
         there = self._asked
         names = pl.concat([self.evidence.values.cast(pl.String), pl.Series([None], dtype=pl.String)])

@@ -191,8 +191,8 @@ class MeasuredColumn:
     @property
     def entropy(self) -> float:
         """Bits by which the value of a record is uncertain when nothing is told but the column's distribution."""
-        shares = self.counts[self.counts > 0] / max(int(self.counts.sum()), 1)
-        return float(-(shares * np.log2(shares)).sum()) + 0.0
+        probabilities = self.counts[self.counts > 0] / max(int(self.counts.sum()), 1)
+        return float(-(probabilities * np.log2(probabilities)).sum()) + 0.0
 
     def _inside(self, per_code: FloatArray) -> FloatArray:
         """Sum a number per code over the codes that each cell admits."""

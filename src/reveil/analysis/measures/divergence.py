@@ -111,11 +111,11 @@ def box_weights(columns: Sequence[MeasuredColumn], points: CodeArray, weights: F
     # Boxes near each other in all attributes alike, whatever the number of codes, belong under one node.
     scale = np.array([FINENESS // (column.attribute.null_code + 1) for column in columns])
     middles = (low + high)[:, filled] * scale[:, None]
-    near = ranges.build(np.ascontiguousarray(middles.T, np.int32))
-    chosen = filled[near.order]
+    index = ranges.build(np.ascontiguousarray(middles.T, np.int32))
+    chosen = filled[index.order]
     boxes = np.ascontiguousarray(np.concatenate([low, high])[:, chosen].T, np.int32)
-    hulls = densities.hulls(near.start, near.end, boxes)
-    tree = densities.BoxTree(near.start, near.end, near.child, hulls, boxes, weights[chosen])
+    hulls = densities.hulls(index.start, index.end, boxes)
+    tree = densities.BoxTree(index.start, index.end, index.child, hulls, boxes, weights[chosen])
     exact = _exact_cells(columns, chosen)
     out = np.zeros(len(points))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.core.json_values import JSON
     from reveil.models.encoding import FloatArray
 
 COLUMNS = 2  # quasi columns in a question, unless the caller says how many
@@ -40,7 +41,7 @@ class SensitiveQueryError(Measure):
     }
     place: ClassVar = 101
 
-    def of(self, subject: Subject) -> Mapping[str, Any]:
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Ask raw and published data the same questions."""
         workload = subject.workload
         if workload.written:

@@ -23,7 +23,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     compiled: Any = numba.njit(nogil=True)(function)
     if compiled is not function:  # it is, with NUMBA_DISABLE_JIT
         compiled._cache = _cache.KernelCache(function)
-    made: Callable[..., Any] = compiled
+    made: Callable[..., object] = compiled
     return made
 
 

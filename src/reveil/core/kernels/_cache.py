@@ -31,6 +31,7 @@ from numba.core.serialize import dumps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
 _OWNER_ONLY = 0o700
 _OTHERS_WRITE = 0o022
 _DIGEST = 32
@@ -100,7 +101,7 @@ def stamp() -> bytes:
 class KernelCache(CacheProtocol):
     """What numba asks for a compiled kernel before it compiles, and gives one to afterwards."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
         self._enabled = True
 

@@ -94,11 +94,11 @@ def _augment(cost, price, row_of, column_of, start, away, before, order):
         order[j] = j
     done, ready = 0, 0  # order: columns whose distance is final; those at the least distance; the others
     least = 0.0
-    settled = 0
+    decided = 0
     end = -1
     while end < 0:
         if done == ready:
-            settled = done
+            decided = done
             least = away[order[ready]]
             ready += 1
             for k in range(ready, size):
@@ -133,7 +133,7 @@ def _augment(cost, price, row_of, column_of, start, away, before, order):
                     ready += 1
         if end >= 0:
             break
-    for k in range(settled):
+    for k in range(decided):
         j = order[k]
         price[j] += away[j] - least
     while True:

@@ -27,17 +27,17 @@ class Target(NamedTuple):
 @kernel
 def totals(table, first):
     """How many records of the table each attribute counts, and what share of them has each value."""
-    whole, shares = np.zeros(first.shape[0] - 1, np.int64), np.empty(table.shape[0])
+    whole, expected = np.zeros(first.shape[0] - 1, np.int64), np.empty(table.shape[0])
     for a in range(whole.shape[0]):
         for v in range(first[a], first[a + 1]):
             whole[a] += table[v]
         for v in range(first[a], first[a + 1]):
-            shares[v] = table[v] / whole[a]
-    return whole, shares
+            expected[v] = table[v] / whole[a]
+    return whole, expected
 
 
 @kernel
-def excess(tally, size, shares, target):
+def excess(tally, size, expected, target):
     """How much the distances of a group exceed the limits, added up over the attributes."""
     first, row, limits = target.first, target.row, target.limits
     over = 0.0
@@ -45,7 +45,7 @@ def excess(tally, size, shares, target):
         start, end = first[a], first[a + 1]
         moved, ahead = 0.0, 0.0
         for v in range(start, end):
-            off = tally[v] / size - shares[v]
+            off = tally[v] / size - expected[v]
             ahead = ahead + off if row[a] else off
             moved += abs(ahead)
         distance = moved / max(end - start - 1, 1) if row[a] else moved / 2
@@ -115,12 +115,12 @@ def repair(values, members, offsets, failing, target, reach, rounds):
     mine, theirs = np.zeros(width, np.int64), np.zeros(width, np.int64)
     my_slope, their_slope = np.zeros(width), np.zeros(width)
     groups = offsets.shape[0] - 1
-    whole, shares = totals(target.table, first)
+    whole, expected = totals(target.table, first)
     for number in range(failing.shape[0]):
         g = failing[number]
         start, end = offsets[g], offsets[g + 1]
         count(values, members, start, end, first, mine)
-        over = excess(mine, end - start, shares, target)
+        over = excess(mine, end - start, expected, target)
         helped = True
         for _ in range(rounds):
             if over <= 0 or not helped:
@@ -146,11 +146,11 @@ def repair(values, members, offsets, failing, target, reach, rounds):
                             back, least = p, weight
                     if least >= most:
                         continue
-                    before = over + excess(theirs, stop - begin, shares, target)
+                    before = over + excess(theirs, stop - begin, expected, target)
                     replace(values, members[out], members[back], first, mine)
                     replace(values, members[back], members[out], first, theirs)
-                    mine_over = excess(mine, end - start, shares, target)
-                    if mine_over + excess(theirs, stop - begin, shares, target) < before - 1e-12:
+                    mine_over = excess(mine, end - start, expected, target)
+                    if mine_over + excess(theirs, stop - begin, expected, target) < before - 1e-12:
                         members[out], members[back] = members[back], members[out]
                         over = mine_over
                         helped = True
@@ -170,7 +170,7 @@ def clusters(points, values, starts, ends, least, target, tries):
     labels = np.empty(points.shape[0], np.int64)
     first, width = target.first, target.table.shape[0]
     tally, slope, nothing = np.zeros(width, np.int64), np.zeros(width), np.zeros(width)
-    whole, shares = totals(target.table, first)
+    whole, expected = totals(target.table, first)
     cluster = np.empty(least, np.int64)
     number = 0
     for s in range(starts.shape[0]):
@@ -196,7 +196,7 @@ def clusters(points, values, starts, ends, least, target, tries):
             by_distance = alive[np.argsort(distance, kind="mergesort")]
             cluster[:] = by_distance[:least]
             count(values, cluster, 0, least, first, tally)
-            over = excess(tally, least, shares, target)
+            over = excess(tally, least, expected, target)
             if over > 0:
                 gradient(tally, least, whole, target, slope)
             for candidate in by_distance[least : least + tries]:
@@ -210,7 +210,7 @@ def clusters(points, values, starts, ends, least, target, tries):
                 if gradient_between(values, candidate, first, slope, nothing) >= heaviest:
                     continue
                 replace(values, cluster[out], candidate, first, tally)
-                now = excess(tally, least, shares, target)
+                now = excess(tally, least, expected, target)
                 if now < over - 1e-12:
                     over = now
                     cluster[out] = candidate

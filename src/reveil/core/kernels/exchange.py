@@ -33,7 +33,7 @@ class GroupLists(NamedTuple):
 
     members: npt.NDArray[np.int32]  # (groups, most members)
     sizes: npt.NDArray[np.int64]  # (groups)
-    near: npt.NDArray[np.int64]  # (groups, neighbours): with whom to exchange; a group itself stands for nobody
+    neighbours: npt.NDArray[np.int64]  # (groups, neighbours): with whom to exchange; a group itself stands for nobody
 
 
 class ValueRule(NamedTuple):
@@ -60,7 +60,7 @@ def improve(rows, groups, attributes, rule, sweeps):
 
     Only records that stretch their group are tried: another one that changes places gains nothing by itself.
     """
-    members, sizes, near = groups
+    members, sizes, neighbours = groups
     count, columns = members.shape[0], rows.shape[1]
     state = _State(
         np.zeros((count, columns, 4), np.int32),
@@ -77,8 +77,8 @@ def improve(rows, groups, attributes, rule, sweeps):
         before = done
         for g in range(count):
             stir = touched[g] >= sweep - 1
-            for t in range(near.shape[1]):
-                stir = stir or touched[near[g, t]] >= sweep - 1
+            for t in range(neighbours.shape[1]):
+                stir = stir or touched[neighbours[g, t]] >= sweep - 1
             if stir:
                 done += _from_group(rows, groups, attributes, rule, state, width, loose, g, touched, sweep)
         if done == before:
@@ -89,7 +89,7 @@ def improve(rows, groups, attributes, rule, sweeps):
 @kernel
 def _from_group(rows, groups, attributes, rule, state, width, loose, g, touched, sweep):
     """Try to exchange each record of a group that makes it wider; return how many were."""
-    members, sizes, near = groups
+    members, sizes, neighbours = groups
     kinds, nulls, offsets, positions, steps, level_offsets, levels, nodes, widths = attributes
     ends, bits, many, slack = state
     kind, bound, least, values = rule
@@ -101,8 +101,8 @@ def _from_group(rows, groups, attributes, rule, state, width, loose, g, touched,
             continue
         without = width[g] - slack[g, j]
         best, other, partner = -_LEAST_GAIN, -1, -1
-        for t in range(near.shape[1]):
-            h = near[g, t]
+        for t in range(neighbours.shape[1]):
+            h = neighbours[g, t]
             # What two groups did not find that are as they were they do not find now.
             if h == g or max(touched[g], touched[h]) < sweep - 1:
                 continue

@@ -78,13 +78,13 @@ def _away(points, one, other):
 
 
 @kernel
-def _nearest(pool, value, near):
+def _nearest(pool, value, target):
     """Return the place of the free record of a value that is nearest to a record, looking both ways; -1: none."""
     records, ranks, points = pool.records, pool.ranks, pool.points
     start, end = pool.starts[value], pool.starts[value + 1]
     if start == end:
         return -1
-    wanted = ranks[near]
+    wanted = ranks[target]
     low, high = start, end
     while low < high:
         middle = (low + high) // 2
@@ -96,12 +96,12 @@ def _nearest(pool, value, near):
     left = _follow(pool.before, low) - 1
     has_right, has_left = right < end, left >= start
     if has_right and has_left:
-        return right if _away(points, records[right], near) < _away(points, records[left], near) else left
+        return right if _away(points, records[right], target) < _away(points, records[left], target) else left
     return right if has_right else left if has_left else -1
 
 
 @kernel
-def fill_holes(pool, quota, wanted, near):
+def fill_holes(pool, quota, wanted, target):
     """Take for each hole the nearest free record of its value, as long as the value's quota lasts; -1: none.
 
     Hole h wants a record of the value ``wanted[h]`` near the record ``near[h]``. ``quota`` is (values), and used up.
@@ -111,7 +111,7 @@ def fill_holes(pool, quota, wanted, near):
         value = wanted[h]
         if quota[value] <= 0:
             continue
-        place = _nearest(pool, value, near[h])
+        place = _nearest(pool, value, target[h])
         if place >= 0:
             taken[h] = pool.records[place]
             quota[value] -= 1
@@ -291,8 +291,8 @@ def draw_steps(pool, left, step_values, step_starts, amounts):
                 wanted = min(amounts[j], left[value])
                 for i in range(wanted):
                     # More records than leaders are possible only where the others are counterfeits.
-                    near = lead[i % leaders] if leaders > 0 else pool.records[pool.starts[value]]
-                    place = _nearest(pool, value, near)
+                    target = lead[i % leaders] if leaders > 0 else pool.records[pool.starts[value]]
+                    place = _nearest(pool, value, target)
                     drawn[size] = pool.records[place]
                     size += 1
                     _use(pool, place)

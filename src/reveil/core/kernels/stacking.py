@@ -159,13 +159,13 @@ def _bounds(count, left, right, fewest, most):
 
 
 @kernel
-def needs(by_value, size, at, left, right, shares, tally):
+def needs(by_value, size, at, left, right, due, tally):
     """Find how many records of each value have to come to the left side; negative: to leave it. Return how many values.
 
     ``at`` records lie before the cut, and ``left`` and ``right`` groups go to the sides. Value by value, the left side
     gets what lies there, or what comes nearest to it and leaves the later values their shares.
     """
-    least, below = shares
+    least, below = due
     counts, need, seen, low, high = tally
     m = 0
     for j in range(size):
@@ -302,7 +302,7 @@ def _narrow(columns, order, sides, count, attributes, mark):
 
 
 @kernel
-def deal(records, start, end, groups, shares, attributes, once):
+def deal(records, start, end, groups, due, attributes, once):
     """Cut a node, once or to the end; return where its right side starts and the groups before it (for ``once``).
 
     At each node the attributes with the largest spread are tried, and the cut is made after which cells of that
@@ -321,7 +321,7 @@ def deal(records, start, end, groups, shares, attributes, once):
     by_code, by_value = np.empty(room_for, np.int32), np.empty(room_for, np.int32)
     sorted_ = _Sorted(by_code, by_value, count)
     spare = np.empty(room_for, np.int32)
-    domain = shares.least.shape[0]
+    domain = due.least.shape[0]
     tally = _Tally(
         np.zeros(domain, np.int64),
         np.zeros(domain, np.int64),
@@ -360,7 +360,7 @@ def deal(records, start, end, groups, shares, attributes, once):
                 continue  # nothing to cut; where no attribute has anything, any cut will do
             _sort(columns[a], values, _Range(s, e, lo[a], hi[a]), order, sorted_)
             at, left = place_cut(by_code, size, g, boundary[offset[a] :], lower[offset[a] :], taxonomic[a])
-            m = needs(by_value, size, at, left, g - left, shares, tally)
+            m = needs(by_value, size, at, left, g - left, due, tally)
             on_left = change_sides(by_value, size, at, m, tally, right)
             sides = _Sides(by_code, size, right)
             if g <= CLOSE:

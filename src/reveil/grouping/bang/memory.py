@@ -30,7 +30,7 @@ Layout = dict[str, JSON]
 WORN = 4  # times as many records in the fullest cell as in that of a scale made now
 
 
-def lasting_scales(
+def kept_scales(
     method: Mapping[str, JSON],
     codes: Codes,
     given: Mapping[str, Sequence[object]] | None,
@@ -113,7 +113,7 @@ def remembered_blocks(
     is kept of a whole table stays as it was when ``part`` of one is published, so that the next whole one finds it
     again.
     """
-    scales, kept = lasting_scales(method, codes, given, layout, part=part)
+    scales, kept = kept_scales(method, codes, given, layout, part=part)
     codes = in_cell_order(codes, scales)
     keys = interleaved(scales.cells(codes), scales.bits)
     names = [attribute.name for attribute in codes.quasi]

@@ -75,14 +75,14 @@ class Exchange:
         if len(taking) < 2:
             return starts
         places = np.repeat(starts, sizes) + ranks_in_rows(sizes)
-        near = self._neighbours(records.rows, places, sizes, cells, taking)
+        neighbours = self._neighbours(records.rows, places, sizes, cells, taking)
         inside = np.arange(most) < sizes[taking, None]
         members = np.where(inside, starts[taking, None] + np.arange(most), 0).astype(np.int32)
         after = sizes[taking]
         values = np.zeros(0, np.int32) if self.rule == exchange.FREE else _joint(records.values)
         rule = exchange.ValueRule(self.rule, self.bound, self.least, values)
         exchange.improve(
-            records.rows, exchange.GroupLists(members, after, near), self.attributes, rule, self.search.sweeps
+            records.rows, exchange.GroupLists(members, after, neighbours), self.attributes, rule, self.search.sweeps
         )
         changed = sizes.copy()
         changed[taking] = after

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -121,7 +121,7 @@ class BangA(Grouper):
             return filed.nested(model)
         return filed.partition(filed.dendrogram().cut(model, filed.stats(model)))
 
-    def lasting(
+    def carried_over(
         self, codes: Codes, layout: Mapping[str, JSON] | None, *, part: bool = False
     ) -> tuple[Grouper, Codes, Mapping[str, JSON]]:
         """Put a snapshot into the blocks of the earlier releases; only where records came or went anything changes."""
@@ -185,6 +185,6 @@ def _cut_points(scales: object) -> dict[str, list[object]]:
     }
 
 
-def _plain(points: Sequence[object]) -> list[Any]:
+def _plain(points: Sequence[object]) -> list[JSON]:
     """Return cut points as a manifest can hold them."""
     return [point if isinstance(point, int | float | str) else str(point) for point in points]

@@ -78,7 +78,7 @@ class Grouper(ABC):
         """Return this method without its search for narrow cells, which hides who stretches a group, or None."""
         return None
 
-    def lasting(
+    def carried_over(
         self,
         codes: Codes,
         layout: Mapping[str, JSON] | None,  # noqa: ARG002

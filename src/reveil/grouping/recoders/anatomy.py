@@ -34,6 +34,6 @@ class AnatomyRecoder(Recoder):
 
     def recode(self, codes: Codes, partition: Partition) -> Recoded:
         """Give every record a box of its own."""
-        alone = Partition(partition.order, np.arange(len(partition.order) + 1, dtype=np.int64), partition.n)
-        exact = BoxRecoder().recode(codes, alone)
+        one_by_one = Partition(partition.order, np.arange(len(partition.order) + 1, dtype=np.int64), partition.n)
+        exact = BoxRecoder().recode(codes, one_by_one)
         return Recoded(exact.cells, exact.classes, exact.n_classes)

@@ -85,12 +85,12 @@ def keep_together(
     if not len(inside):
         return KeptCohorts(rests, values)
     resting = np.union1d(cohorts.broken, cohort[inside][rests[inside]])
-    lasting = np.isin(cohorts.told, permanent)
+    is_permanent = np.isin(cohorts.told, permanent)
     # Pairs of a cohort and a permanent value that was told of it.
     room = int(max(values.max(initial=0), cohorts.told.max(initial=0), permanent.max(initial=0))) + 1
-    known = np.unique(cohort[lasting].astype(np.int64) * room + cohorts.told[lasting])
+    known = np.unique(cohort[is_permanent].astype(np.int64) * room + cohorts.told[is_permanent])
     acquired = np.isin(values, permanent) & np.isin(cohort.astype(np.int64) * room + values, known) & (cohort >= 0)
-    now = np.where((cohort >= 0) & (lasting | acquired), cohorts.told, values).astype(np.int32)
+    now = np.where((cohort >= 0) & (is_permanent | acquired), cohorts.told, values).astype(np.int32)
     bad = broken_groups(cohort, now, permanent, harmless, pairs, needs, rule)
     now = np.where(np.isin(cohort, bad) & (cohort >= 0), cohorts.told, now).astype(np.int32)
     told = np.where(cohort >= 0, cohorts.told, values).astype(np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -136,7 +136,7 @@ class GlobalGuarantee(Guarantee):
     permanent: tuple[str, ...] = field(default=(), repr=False)
     when_exhausted: str = "rest"
     largest: float | None = None
-    population: Any = field(default=None, repr=False, compare=False, metadata={PATH: True})
+    population: object = field(default=None, repr=False, compare=False, metadata={PATH: True})
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, Strategy):
@@ -350,13 +350,15 @@ class GlobalGuarantee(Guarantee):
                 "stay together",
                 hint="Begin the series with a release of Reveil's own, or declare no value permanent.",
             )
-        told, shares, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], members)
+        told, survivals, more = told_elsewhere(memory, release, snapshot.schema.sensitive[0], members)
         harmless = memory.declared[: len(self.harmless)]
-        told, shares = (rows.filter(~pl.Series(np.isin(rows["value"].to_numpy(), harmless))) for rows in (told, shares))
+        told, survivals = (
+            rows.filter(~pl.Series(np.isin(rows["value"].to_numpy(), harmless))) for rows in (told, survivals)
+        )
         both = updated(Pairs.of(memory.book.of_records(SURVIVAL)), Pairs.of(told))
         used = self.strategy.used_up(both.survival, both.links, self.exact, self.most_rows)
         rows = {"record": both.record, "value": both.value, "links": both.links, "survival": both.survival}
-        broken = shares.filter(pl.col("survival") < float(1 - 1 / self.exact) * (1 - ROUNDING))
+        broken = survivals.filter(pl.col("survival") < float(1 - 1 / self.exact) * (1 - ROUNDING))
         return Adoption(
             (Entries(SURVIVAL, pl.DataFrame(rows)),),
             broken["group"].n_unique(),

@@ -232,15 +232,15 @@ def what_is_told(made: FormedGroups, now: PublishableRecords, terms: Terms) -> t
     rows = pl.DataFrame({"record": kept.record, "value": kept.value, "links": kept.links, "survival": kept.survival})
     entries = [Entries(SURVIVAL, rows)]
     if len(terms.permanent):
-        lasting = np.isin(values, terms.permanent) & (made.groups >= 0)
+        is_permanent = np.isin(values, terms.permanent) & (made.groups >= 0)
         has = np.zeros(made.size + 1, np.bool_)
-        has[made.groups[lasting]] = True
+        has[made.groups[is_permanent]] = True
         member = now.cohorts.member.copy()
         fresh_ones = has[made.groups] & (made.groups >= 0) & (member < 0)
         _, place = np.unique(made.groups[fresh_ones], return_inverse=True)
         member[fresh_ones] = now.cohorts.last + 1 + place
-        told = np.where(fresh_ones | lasting, now.values, now.cohorts.told)
-        record = np.flatnonzero(fresh_ones | (lasting & (member >= 0)))
+        told = np.where(fresh_ones | is_permanent, now.values, now.cohorts.told)
+        record = np.flatnonzero(fresh_ones | (is_permanent & (member >= 0)))
         entries.append(
             Entries(
                 COHORTS,

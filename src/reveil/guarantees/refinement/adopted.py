@@ -144,8 +144,8 @@ def shown_by(book: Book, reading: Reading, groups: IntArray, values: pl.DataFram
         known = book.values(name)
         texts = canonical_text(values[name]).alias("value").to_frame()
         code = texts.join(known, on="value", how="left", maintain_order="left", nulls_equal=True)["code"]
-        lasting = code.fill_null(-1).to_numpy().astype(np.int64)
-        found[name] = np.where(lasting >= 0, np.append(coding.of_model, -1)[lasting], -1).astype(np.int32)
+        stable = code.fill_null(-1).to_numpy().astype(np.int64)
+        found[name] = np.where(stable >= 0, np.append(coding.of_model, -1)[stable], -1).astype(np.int32)
     return found
 
 

@@ -41,7 +41,7 @@ class Extras:
 
 
 def extras_of(
-    decided: Decided, reading: Reading, book: Book, names: tuple[str, ...], lasting: Mapping[str, CodeArray]
+    decided: Decided, reading: Reading, book: Book, names: tuple[str, ...], stable_codes: Mapping[str, CodeArray]
 ) -> Extras:
     """Return the rows that a decision needs beside the records, whose lasting codes are given."""
     absent = decided.absent
@@ -54,7 +54,7 @@ def extras_of(
         there = np.flatnonzero((reading.past.cell >= 0) & ~reading.rests)
         lenders = {name: np.full(reading.past.n_cells, -1, np.int32) for name in names}
         for name in names:
-            lenders[name][reading.past.cell[there]] = lasting[name][there]
+            lenders[name][reading.past.cell[there]] = stable_codes[name][there]
         more, codes = _last_boxes(book, reading, erased, names, lenders)
         cell = np.concatenate([cell, more])
         quasi = {name: np.concatenate([quasi[name], codes[name]]) for name in names}
@@ -128,16 +128,16 @@ def decoded(book: Book, name: str, codes: CodeArray, dtype: pl.DataType) -> pl.S
 
 
 def box_entries(
-    codes: Codes, partition: Partition, lasting: Mapping[str, CodeArray], numbers: CodeArray, book: Book
+    codes: Codes, partition: Partition, stable_codes: Mapping[str, CodeArray], numbers: CodeArray, book: Book
 ) -> Entries:
-    """Return codes that span the published box of each group; ``lasting`` are those of the records in ``codes``."""
+    """Return codes that span the published box of each group; ``stable_codes`` are the records' in ``codes``."""
     rows = codes.columns(partition.order)
     starts, ends = partition.offsets[:-1], partition.offsets[1:]
     boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
     found = []
     for a, attribute in enumerate(codes.quasi):
         code_of = np.full(attribute.null_code + 1, -1, np.int32)
-        code_of[attribute.codes] = lasting[attribute.name]
+        code_of[attribute.codes] = stable_codes[attribute.name]
         if attribute.kind is Kind.SET:
             seen = Histogram.of_segments(np.ascontiguousarray(rows[:, a]), starts, ends, attribute.null_code + 1)
             group, code = seen.groups, seen.codes

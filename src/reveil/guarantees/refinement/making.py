@@ -118,7 +118,7 @@ def make(
     book: Book,
     method: Grouper,
     rng: Dice,
-    lasting: Mapping[str, CodeArray],
+    stable_codes: Mapping[str, CodeArray],
     codes: Codes | None,
 ) -> MadeRelease:
     """Decide about every cell and group those who are published.
@@ -132,7 +132,7 @@ def make(
     while True:
         decided = decide(before, rules, book, snapshot.schema.quasi, rng, held, waiting)
         reading = before.frozen(decided.frozen)
-        extras = extras_of(decided, reading, book, snapshot.schema.quasi, lasting)
+        extras = extras_of(decided, reading, book, snapshot.schema.quasi, stable_codes)
         if not decided.published(reading.past, ~reading.rests).any():
             raise InfeasibleError(
                 "nobody can be published: every set of people that would be told apart is too small or too uniform",

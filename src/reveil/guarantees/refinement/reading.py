@@ -66,7 +66,7 @@ class Reading:
 
 def read(
     book: Book,
-    lasting: Mapping[str, CodeArray],
+    stable_codes: Mapping[str, CodeArray],
     columns: Mapping[str, tuple[Column, pl.DataType]],
     model: Model,
     release: int,
@@ -103,7 +103,7 @@ def read(
         theirs = counts.filter(pl.col("attribute") == number)
         table = book.rows(TABLES, "attribute", np.array([number])) if name in compared else None
         more = () if table is None else (table["value"],)
-        coding = _coding(book, name, column, dtype, number, lasting[name], mine["value"], theirs["value"], *more)
+        coding = _coding(book, name, column, dtype, number, stable_codes[name], mine["value"], theirs["value"], *more)
         if table is not None:
             tables[name] = _tables(table, coding, release)
         codings.append(coding)

@@ -255,7 +255,7 @@ class Refinement(Guarantee):
                 hint="Whether a changed value can be published depends on it, and so would tell it. Mend the file, or "
                 "use kind = 'tau-safety' in a vault of its own into which every release so far is adopted first.",
             )
-        made = make(snapshot, reading, rules, book, method, rng, memory.lasting, request.given)
+        made = make(snapshot, reading, rules, book, method, rng, memory.stable_codes, request.given)
         apart = [name for name in snapshot.frame.columns if snapshot.schema[name].role in (Role.SENSITIVE, Role.PLAIN)]
         rows = made.rows(book, tuple(apart), rng)
         stale = int(made.decided.frozen.sum())
@@ -288,8 +288,8 @@ class Refinement(Guarantee):
         if self.counterfeits:
             numbers = Pieces.of(reading, cut, made.decided.absent).number
             more = made.extras.quasi
-            lasting = {name: np.concatenate([memory.lasting[name], codes]) for name, codes in more.items()}
-            found.append(box_entries(made.codes, made.partition, lasting, numbers, memory.book))
+            stable_codes = {name: np.concatenate([memory.stable_codes[name], codes]) for name, codes in more.items()}
+            found.append(box_entries(made.codes, made.partition, stable_codes, numbers, memory.book))
         return tuple(found)
 
     def adopt(self, memory: Memory, snapshot: Snapshot, release: Release, members: Membership) -> Adoption:
@@ -316,7 +316,7 @@ class Refinement(Guarantee):
 def _read(snapshot: Snapshot, model: Model, memory: Memory) -> Reading:
     """Read what was told of the persons of a snapshot and of their cells."""
     columns = {name: (snapshot.schema[name], snapshot.frame.schema[name]) for name in snapshot.schema.sensitive}
-    return read(memory.book, memory.lasting, columns, model, memory.release, memory.present)
+    return read(memory.book, memory.stable_codes, columns, model, memory.release, memory.present)
 
 
 def _tables(reading: Reading, rows: Rows, memory: Memory) -> list[Entries]:

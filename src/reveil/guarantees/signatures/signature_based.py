@@ -12,7 +12,7 @@ import polars as pl
 
 from reveil.core.errors import ConfigError, InfeasibleError
 from reveil.grouping.bang.keys import KeyArray, interleaved
-from reveil.grouping.bang.memory import lasting_scales
+from reveil.grouping.bang.memory import kept_scales
 from reveil.grouping.groupers.bang import BangA
 from reveil.grouping.hilbert import along_curve
 from reveil.grouping.recoders.boxes import BoxRecoder
@@ -178,7 +178,7 @@ def space_of(codes: Codes, keys: KeyArray | None = None) -> Space:
 def _keys(method: BangA, codes: Codes, memory: Memory) -> tuple[KeyArray, dict[str, JSON]]:
     """Return the key of each record in the space of a BANG file, and its scales, which last from release to release."""
     made = {"kind": method.name, **method.parameters()}
-    scales, layout = lasting_scales(made, codes, method.scales, memory.layout, part=memory.part)
+    scales, layout = kept_scales(made, codes, method.scales, memory.layout, part=memory.part)
     return interleaved(scales.cells(codes), scales.bits), layout
 
 

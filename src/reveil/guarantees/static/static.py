@@ -164,7 +164,7 @@ class Static(Guarantee):
         layout = None
         if memory is not None:
             # Where a release is one of several, a method may keep its divisions, so that boxes can be compared.
-            method, codes, layout = method.lasting(request.codes, memory.layout, part=memory.part)
+            method, codes, layout = method.carried_over(request.codes, memory.layout, part=memory.part)
         asked = Request(request.snapshot, method, memory, codes)
         draft = decide_static(asked, model, rng, suppress=self.suppress, part=whole is not None, auto=auto is not None)
         remembered = replace(draft.remembered, layout=layout)

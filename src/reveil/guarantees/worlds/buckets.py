@@ -93,9 +93,9 @@ def _cut(order: IntArray, values: CodeArray, l: int) -> IntArray:
     counts = np.bincount(values)
     size = min(blind_size(counts[counts > 0].astype(np.int64), l), n)
     place = np.arange(n)
-    stretch = place * size // n
-    begins = offsets_of_sorted(stretch, size)[:-1]
-    along = (place - begins[stretch]) / np.bincount(stretch, minlength=size)[stretch]
+    section = place * size // n
+    begins = offsets_of_sorted(section, size)[:-1]
+    along = (place - begins[section]) / np.bincount(section, minlength=size)[section]
     labels = np.empty(n, np.int64)
-    labels[order[np.lexsort((stretch, along))]] = place * max(n // size, 1) // n
+    labels[order[np.lexsort((section, along))]] = place * max(n // size, 1) // n
     return labels

@@ -102,7 +102,7 @@ def _check_changes(memory: Memory, schema: Schema, here: pl.DataFrame) -> None:
         return
     records = here["record"].to_numpy()
     last = memory.book.last(here["person"].to_numpy())
-    for name, now in memory.lasting.items():
+    for name, now in memory.stable_codes.items():
         if name not in last:
             continue
         changed = int(((last[name] >= 0) & (last[name] != now[records])).sum())

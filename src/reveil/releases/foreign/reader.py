@@ -23,9 +23,10 @@ from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
 from reveil.releases.foreign.values import cast_to, is_blanked, unquoted
 from reveil.releases.manifest import SECOND, Manifest, PublishedColumn
-from reveil.releases.manifest_files import digest_of, manifest_path, read_json
+from reveil.releases.manifest_files import digest_of, has_manifest
+from reveil.releases.parsing import classes_of, places_in
 from reveil.releases.promise import UNKNOWN, Promise
-from reveil.releases.release import Release, classes_of, places_in
+from reveil.releases.release import Release
 from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.formats import check_path, find_format
 from reveil.tables.formats.folder import parts_in, read_folder
@@ -98,7 +99,7 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         check_path(path)
-        if _has_manifest(path):
+        if has_manifest(path):
             return Release.read(path)
         first, files = _read_file(path, known), parts_in(path) if path.is_dir() else [path]
         if not path.is_dir() and not set(schema.sensitive) <= set(first.frame.columns) and batch_path(path).is_file():
@@ -108,17 +109,6 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
         frame, native = from_native(source, known)
         first = FoundTable(frame, Place("the frame"), native)
     return _Reading(schema, types or {}).release(first, second, digest_of(*files) if files else None)
-
-
-def _has_manifest(path: Path) -> bool:
-    """Return whether a manifest of Reveil's lies beside a table; one that is damaged is still one."""
-    try:
-        manifest = read_json(manifest_path(path))
-    except ValueError:
-        return True
-    except OSError:
-        return False
-    return isinstance(manifest, dict) and "reveil" in manifest
 
 
 def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
@@ -134,11 +124,10 @@ def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
             )
         known.check_columns(plain, file=file, header_line=header_line)
 
-    table = (
-        read_folder(path, check_names=check)
-        if path.is_dir()
-        else form.read(path, null_values=known.null_values, check_names=check)
-    )
+    if path.is_dir():
+        table = read_folder(path, check_names=check)
+    else:
+        table = form.read(path, null_values=known.null_values, check_names=check)
     return FoundTable(table.frame.rename(form.plain_name), table.place)
 
 

@@ -45,7 +45,7 @@ class PromiseChapter(Chapter):
 def promise(parts: Parts) -> PromiseChapter:
     """Say what the guarantee promises, assumes and does not protect against."""
     given = parts.content["guarantee"]
-    elsewhere = given["sections"].get("does_not_protect")
+    in_full = given["sections"].get("does_not_protect")
     models = given["models"] if given["grouped"] else ()
     return PromiseChapter(
         kind=given["kind"],
@@ -53,7 +53,7 @@ def promise(parts: Parts) -> PromiseChapter:
         claim=given["claim"],
         grade=given["grade_means"],
         limits=tuple(given["plain_limits"]),
-        limits_in_full=_sentence(elsewhere) if elsewhere else None,
+        limits_in_full=_sentence(in_full) if in_full else None,
         assumes=tuple(given["assumes"]),
         in_full=_in_full(given["sections"]),
         models=tuple(GroupModel(model["name"], _in_full(model["sections"])) for model in models),

@@ -67,8 +67,8 @@ class EntropyDiversity(ValueJudge):
             if not tally.n_groups:
                 continue
             entropy = _entropy(tally)
-            near = np.flatnonzero(entropy <= entropy.min() + 2 * _UNSURE)
-            for key in {_simplest(tally, int(group)) for group in near}:
+            smallest = np.flatnonzero(entropy <= entropy.min() + 2 * _UNSURE)
+            for key in {_simplest(tally, int(group)) for group in smallest}:
                 level = _level(key)
                 worst = level if worst is None else min(worst, level)
         return {"l": 0.0 if worst is None else worst / MILLION}
@@ -133,8 +133,8 @@ def _reaches(counts: tuple[int, ...], bound: Fraction) -> bool:
 def _level(counts: tuple[int, ...]) -> int:
     """Return exp(entropy) in millionths, rounded down."""
     total = sum(counts)
-    near = math.exp(math.log(total) - sum(c * math.log(c) for c in counts) / total)
-    steps = math.floor(near * MILLION) + 1
+    rough = math.exp(math.log(total) - sum(c * math.log(c) for c in counts) / total)
+    steps = math.floor(rough * MILLION) + 1
     while steps > 0 and not _reaches(counts, Fraction(steps, MILLION)):
         steps -= 1
     return steps

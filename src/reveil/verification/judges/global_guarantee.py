@@ -136,8 +136,8 @@ class GlobalGuarantee(GuaranteeJudge):
         permanent = pl.Series(_texts(promised.settings, "permanent"), dtype=pl.String)
         if folds(release.manifest, values.columns[0]):
             texts, permanent = folded_values(texts), folded(permanent)
-        lasting = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
-        return int((hidden | np.isin(groups, lasting)).sum())
+        with_permanent = np.unique(groups[texts.is_in(permanent.implode()).fill_null(False).to_numpy()])
+        return int((hidden | np.isin(groups, with_permanent)).sum())
 
     @classmethod
     def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:

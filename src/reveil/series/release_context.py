@@ -21,7 +21,7 @@ from reveil.series.column_types import EDGES, SPELLINGS, spellings_of, types_of
 from reveil.series.events import Events, events
 from reveil.series.persons import KIND, identities, kind_of
 from reveil.series.signatures import entries_of, told_before
-from reveil.series.stable_codes import StableCodes, digest_of_snapshot, in_order, lasting_codes, texts_of
+from reveil.series.stable_codes import StableCodes, digest_of_snapshot, find_stable_codes, in_order, texts_of
 from reveil.tables.expressions import parse
 from reveil.tables.joint import joint_snapshot
 from reveil.tables.schema import Role
@@ -48,7 +48,7 @@ LAYOUT = "layout"  # the setting that keeps how a method divided the space
 
 
 @dataclass(frozen=True)
-class Job:
+class Submission:
     """A snapshot to publish: its records in the order of their pseudonyms, and what was asked for.
 
     The order of the file says nothing then, and the same table in another order is the same snapshot. ``persons`` is
@@ -72,7 +72,9 @@ class Job:
         return None if where is None else text_in(where)
 
     @classmethod
-    def of(cls, vault: Vault, snapshot: Snapshot, asked: Mapping[str, JSON], whole: Snapshot | None = None) -> Job:
+    def of(
+        cls, vault: Vault, snapshot: Snapshot, asked: Mapping[str, JSON], whole: Snapshot | None = None
+    ) -> Submission:
         """Find the pseudonyms and put the records in their order; ``whole`` has the same records with all columns."""
         person, frame = snapshot.schema.person, snapshot.frame
         request, where = dict(asked), asked[WHERE]
@@ -100,43 +102,43 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What the vault knows of the persons of a job, and what happened to them since."""
+class ReleaseContext:
+    """What the vault knows of the persons of a submission, and what happened to them since."""
 
-    job: Job
+    submission: Submission
     recall: Recall
-    lasting: StableCodes
+    stable: StableCodes
     events: Events | None
     memory: Memory
     known_types: Mapping[str, str]
     remembered: Snapshot  # the table whose values the vault keeps: the snapshot, or all of its columns
 
     @classmethod
-    def of(cls, vault: Vault, job: Job, codes: Codes, guarantee: Guarantee) -> Telling:
+    def of(cls, vault: Vault, submission: Submission, codes: Codes, guarantee: Guarantee) -> ReleaseContext:
         """Recall the persons and compare their records with the last ones."""
-        snapshot, traits = job.snapshot, guarantee.traits
-        if traits.whole_table and job.whole is not None:
-            snapshot, codes = job.whole, encode(job.whole)
+        snapshot, traits = submission.snapshot, guarantee.traits
+        if traits.whole_table and submission.whole is not None:
+            snapshot, codes = submission.whole, encode(submission.whole)
         if traits.together:
             snapshot = joint_snapshot(snapshot, traits.together)
         schema = snapshot.schema
-        recall = vault.recall(job.high, job.low)
+        recall = vault.recall(submission.high, submission.low)
         follows = schema.person is not None
         declared = traits.declared_by(schema) if traits.remembers else {}
-        lasting = lasting_codes(vault, snapshot, codes, declared) if follows else StableCodes({}, {})
+        stable = find_stable_codes(vault, snapshot, codes, declared) if follows else StableCodes({}, {})
         known = recall.person >= 0
-        happened = events(known, recall.present, recall.last, lasting.codes, len(recall.gone)) if follows else None
+        happened = events(known, recall.present, recall.last, stable.codes, len(recall.gone)) if follows else None
         known_types = vault.attributes()
         types = types_of(snapshot, known_types) if follows else {}
-        book = VaultBook(vault, recall, lasting, (*known_types, *types))
-        memory = _memory(vault, recall, lasting, happened, schema.sensitive if traits.remembers else (), book)
+        book = VaultBook(vault, recall, stable, (*known_types, *types))
+        memory = _memory(vault, recall, stable, happened, schema.sensitive if traits.remembers else (), book)
         if traits.by_column and len(schema.sensitive) > 1:
-            each = {name: _memory(vault, recall, lasting, happened, (name,), book, name) for name in schema.sensitive}
+            each = {name: _memory(vault, recall, stable, happened, (name,), book, name) for name in schema.sensitive}
             memory = replace(memory, columns=each)
-        part = any(own is not None for own in job.request.values())
-        where = None if job.where is None else parse(job.where)
-        memory = replace(memory, whole=job.whole, layout=vault.setting(LAYOUT), part=part, where=where)
-        return cls(job, recall, lasting, happened, memory, known_types, snapshot)
+        part = any(own is not None for own in submission.request.values())
+        where = None if submission.where is None else parse(submission.where)
+        memory = replace(memory, whole=submission.whole, layout=vault.setting(LAYOUT), part=part, where=where)
+        return cls(submission, recall, stable, happened, memory, known_types, snapshot)
 
     def change(
         self,
@@ -158,7 +160,7 @@ class Telling:
         """Return all that the vault has to remember; ``more`` are further values of the sensitive column."""
         text = manifest_bytes(manifest)
         sensitive = next(iter(self.remembered.schema.sensitive), None)
-        dictionary = dict(self.lasting.new)
+        dictionary = dict(self.stable.new)
         if more is not None and len(more) and sensitive is not None:
             own = dictionary.get(sensitive, pl.Series([], dtype=pl.String))
             dictionary[sensitive] = pl.concat([own.rename(sensitive), more.rename(sensitive)])
@@ -168,8 +170,8 @@ class Telling:
             release=self.memory.release,
             state=state,
             created=str(manifest.created),
-            snapshot=self.job.digest,
-            request=dict(self.job.request),
+            snapshot=self.submission.digest,
+            request=dict(self.submission.request),
             path=None if path is None else as_told(path),
             digest=manifest.digest,
             manifest=text.decode(),
@@ -177,11 +179,11 @@ class Telling:
             facts={**counts, **facts},
         )
         records = Records(
-            high=self.job.high,
-            low=self.job.low,
+            high=self.submission.high,
+            low=self.submission.low,
             person=self.recall.person,
             changed=self._stale(),
-            codes=self.lasting.codes,
+            codes=self.stable.codes,
             gone=self.recall.gone,
             types=types_of(self.remembered, self.known_types) if follows else {},
             dictionary=dictionary,
@@ -195,7 +197,7 @@ class Telling:
                 **settings,
                 **signed,
                 "declared": self._declared(),
-                **({KIND: self.job.persons} if follows else {}),
+                **({KIND: self.submission.persons} if follows else {}),
                 **self._spellings(vault, published if follows else None),
                 **self._edges(),
             },
@@ -204,12 +206,12 @@ class Telling:
 
     def _declared(self) -> JSON:
         """Return the codes of declared values: of the column with signatures, or where several have some by column."""
-        codes = {name: own.tolist() for name, own in self.lasting.declared.items()}
+        codes = {name: own.tolist() for name, own in self.stable.declared.items()}
         return codes if self.memory.columns else next(iter(codes.values()), [])
 
     def _edges(self) -> dict[str, JSON]:
         """Return the edges of bins to keep: they are those of the first release."""
-        columns = self.job.snapshot.schema.columns
+        columns = self.submission.snapshot.schema.columns
         edges: dict[str, JSON] = {column.name: list(column.cut) for column in columns if column.cut is not None}
         return {EDGES: edges} if edges else {}
 
@@ -233,7 +235,7 @@ class Telling:
         if self.events is None:
             return np.zeros(len(self.recall.person), np.bool_)
         stale = self.events.stale
-        for name in self.lasting.codes:
+        for name in self.stable.codes:
             last = self.recall.last.get(name)
             stale = np.ones_like(stale) if last is None else stale | (last < 0)
         return stale
@@ -242,7 +244,7 @@ class Telling:
 def _memory(
     vault: Vault,
     recall: Recall,
-    lasting: StableCodes,
+    stable: StableCodes,
     happened: Events | None,
     columns: tuple[str, ...],
     book: Book,
@@ -271,19 +273,19 @@ def _memory(
             block_records=none,
             block_sets=none,
             book=book,
-            lasting=lasting.codes,
+            stable_codes=stable.codes,
         )
     sensitive = columns[0]
     sets, block_records, block_sets = told_before(book, signed)
     known = vault.values(sensitive)["code"].to_numpy()
     seen = vault.next_code(sensitive)
-    more = len(lasting.new.get(sensitive, ()))
+    more = len(stable.new.get(sensitive, ()))
     return Memory(
         release=number,
-        values=lasting.codes[sensitive],
-        texts=texts_of(vault, sensitive, lasting),
+        values=stable.codes[sensitive],
+        texts=texts_of(vault, sensitive, stable),
         known=np.concatenate([known, np.arange(seen, seen + more)]).astype(np.int32),
-        declared=lasting.declared.get(sensitive, none),
+        declared=stable.declared.get(sensitive, none),
         seen=seen,
         present=recall.present,
         changed=happened.differs.get(sensitive, np.zeros(size, np.bool_)),
@@ -291,7 +293,7 @@ def _memory(
         block_records=block_records,
         block_sets=block_sets,
         book=book,
-        lasting=lasting.codes,
+        stable_codes=stable.codes,
     )
 
 
