@@ -75,7 +75,8 @@ def test_query_error_against_its_definition(case, seed, selectivity):
     asked = windows(attributes, 8, seed=seed, selectivity=selectivity)
     plain = Plain(frame, release, schema).query_error(attributes, asked)
     assert found["skipped"] == plain["skipped"]
-    assert [found["mean"], found["median"]] == pytest.approx([plain["mean"], plain["median"]], **near)
+    for name in ("mean", "median"):  # of no questions, where none could be counted, there is none
+        assert found[name] == (None if plain["skipped"] == 8 else pytest.approx(plain[name], **near))
     assert sum(found["histogram"]["queries"]) == 8 - found["skipped"]
 
 
