@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
 from reveil.releases.limits import signatures
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence

@@ -21,7 +21,7 @@ from reveil.core.kernels import inside, ranges
 from reveil.releases.box_search import points_inside
 from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs
 from reveil.releases.nesting import evenly
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

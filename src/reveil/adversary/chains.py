@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from reveil.adversary.appearances import numbered
 from reveil.adversary.matching import Network, matchable
 from reveil.core.kernels import chains
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.appearances import Appearances, BitArray

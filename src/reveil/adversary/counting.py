@@ -30,7 +30,7 @@ from reveil.adversary import frontier
 from reveil.adversary.world_options import WorldOptions, known_lives
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 from reveil.core.kernels import worlds
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.appearances import Appearances, BitArray

@@ -12,7 +12,7 @@ import polars as pl
 
 from reveil.core.errors import ConfigError
 from reveil.releases.groups import groups_of
-from reveil.releases.release import places_in
+from reveil.releases.parsing import places_in
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
 

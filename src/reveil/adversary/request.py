@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reveil.adversary.background import Background, read_placements
 from reveil.adversary.evidence import KNOWN
 from reveil.core.errors import ConfigError, DataError
+from reveil.releases.folders import place_of
 from reveil.releases.foreign import read_release
 from reveil.releases.limits import against
 
@@ -52,7 +53,7 @@ def read_one(source: object, schema: Schema, people: Background) -> Release:
     if strange:
         raise DataError(
             f"the release generalises column {strange[0]!r}, which the config does not call quasi",
-            file=None if release.source is None else str(release.source),
+            file=None if release.source is None else str(place_of(release.source)),
             column=strange[0],
             hint="Use the config with which it was published.",
         )

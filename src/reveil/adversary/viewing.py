@@ -12,8 +12,9 @@ from reveil.adversary.candidates import exclude_by_counting, find_candidates
 from reveil.adversary.view import View
 from reveil.core.errors import DataError
 from reveil.models.statistics import Histogram
+from reveil.releases.folders import place_of
 from reveil.releases.groups import ReleaseGroups, groups_of
-from reveil.releases.release import places_in
+from reveil.releases.parsing import places_in
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
 
@@ -64,7 +65,7 @@ def view_of(
         if release.manifest.promise.is_known:
             raise DataError(
                 f"{outside:,} persons fit no group of release {number + 1}",
-                file=None if release.source is None else str(release.source),
+                file=None if release.source is None else str(place_of(release.source)),
                 hint="Is this the snapshot that it was made of? Name releases and snapshots in the same order.",
             )
         everybody = False  # somebody else is in the table instead

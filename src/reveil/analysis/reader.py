@@ -18,7 +18,7 @@ from reveil.core.errors import DataError
 from reveil.releases.cell_types import dtype_named
 from reveil.releases.domains import declared_columns, with_told_edges
 from reveil.releases.groups import ReleaseGroups, groups_of
-from reveil.releases.release import Release, classes_of
+from reveil.releases.parsing import classes_of
 from reveil.releases.respelling import folded_values, folds
 from reveil.releases.table import COUNT, GROUP
 from reveil.tables.coarsening import Coarsening
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from reveil.core.arrays import CodeArray
+    from reveil.releases.release import Release
     from reveil.tables.binning import Edges
     from reveil.tables.expressions.regions import ColumnRegions, FloatArray, IndexArray
 

@@ -11,10 +11,10 @@ from reveil.cli.console import Console, config_option, names, quiet_option
 from reveil.tables.formats import in_words, readable
 
 
-@click.command("publish", epilog=f"Tables are {in_words(readable())} files.")
+@click.command("publish", epilog=f"Tables are {in_words(readable())} files, or folders of part-00000.parquet, ...")
 @click.argument("data", type=click.Path())
 @config_option
-@click.option("-o", "--out", required=True, type=click.Path(), help=f"Where to write: {in_words()}.")
+@click.option("-o", "--out", required=True, type=click.Path(), help=f"Where to write: {in_words()}, or a folder: OUT/.")
 @click.option("--columns", callback=names, metavar="A,B,C", help="Publish these columns only.")
 @click.option("--where", metavar="EXPR", help="Publish only the records that satisfy this, as in reveil query.")
 @click.option("--dry-run", is_flag=True, help="Show what would be published, with measures; write nothing.")
@@ -36,7 +36,8 @@ def command(
 ) -> None:
     """Publish the table DATA as the config says.
 
-    The release is verified from the written bytes before it is put in place; a manifest is written beside it. With a
+    The release is verified from the written bytes before it is put in place; a manifest is written beside it. A
+    folder (OUT ends in a slash) takes the release in Parquet parts, with the manifest inside. With a
     vault, it is the next release of its series: a release that was interrupted is finished, and a table that is the
     last release already is written again as it was. Where there is no vault yet, but releases of this name, or an
     anchor that knows of some, nothing is published unless --new-series says that it is another series.

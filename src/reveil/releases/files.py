@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
-import signal
-import tempfile
-import threading
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,21 +10,28 @@ from urllib.parse import quote
 
 import polars as pl
 
-from reveil.core.disk import sync_file, sync_folder
-from reveil.core.errors import FileError
-from reveil.releases.manifest_files import MANIFEST, manifest_at, manifest_path
+from reveil.core.errors import FileError, ReveilError
+from reveil.releases.folders import (
+    PARTS,
+    digest_in,
+    free_folder,
+    in_folder,
+    located,
+    place_of,
+)
+from reveil.releases.manifest import Manifest
+from reveil.releases.manifest_files import MANIFEST, digest_of, manifest_at, manifest_path
+from reveil.releases.placing import draft_folder, put_in_place
+from reveil.releases.reading import UnusableError
 from reveil.tables.formats import ending_of, find_format, format_of, in_words, readable
 from reveil.tables.formats.base import FAILURES
 from reveil.tables.formats.csv_file import guessed_names
+from reveil.tables.formats.folder import MANIFEST_INSIDE, names_in_folder, parts_in
 from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from reveil.core.json_values import JSONObject
-    from reveil.releases.manifest import Manifest
 
-DRAFT = ".reveil-draft-"
 # A folder with one of these is a vault, or has the copies of releases that belong to one.
 VAULT_FILES = ("vault.duckdb", "pieces.sqlite", "vault.copies")
 SECOND = ".sensitive"
@@ -57,8 +58,12 @@ def batch_path(table: str | Path) -> Path:
 
 def tables_of(path: Path, manifest: Manifest | None) -> list[Path]:
     """Return the files that hold a release, in the order in which they are digested; without a manifest one."""
+    path = located(path)
     if manifest is None:
-        return [path]
+        return parts_in(path.parent) if in_folder(path) else [path]
+    if in_folder(path):
+        listed = [path.parent / part.name for part in manifest.parts or ()]
+        return listed or parts_in(path.parent)
     seconds = manifest.second_tables
     if seconds:
         return [path, *(second_path(path, name, len(seconds)) for name in seconds)]
@@ -72,9 +77,33 @@ def second_path(table: Path, name: str, tables: int) -> Path:
     return table.with_suffix(f"{SECOND}.{quote(name, safe='')}{table.suffix}")
 
 
-def output_path(path: str | Path) -> Path:
-    """Return the path a release is to be written to, checked before any work is done."""
+def digest_at(path: Path, manifest: Manifest) -> str:
+    """Return the digest of a release as its files are now."""
+    path = located(path)
+    return digest_in(path.parent, manifest) if in_folder(path) else digest_of(*tables_of(path, manifest))
+
+
+def format_at(path: Path) -> str:
+    """Return how a manifest names the format of a release: by the ending of its table, or that it is in parts."""
+    path = located(path)
+    return PARTS if in_folder(path) else ending_of(path).removeprefix(".")
+
+
+def output_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path a release is to be written to, checked before any work is done.
+
+    A folder, for a release in parts, ends in a slash; its path is that of the manifest inside.
+    """
     target = Path(path)
+    slash = str(path).endswith(("/", os.sep))
+    if slash or in_folder(target):
+        return _output_folder(target / MANIFEST_INSIDE if slash else target)
+    if target.is_dir() and target.name:
+        raise FileError(
+            "cannot write here: this is a folder",
+            file=target,
+            hint=f"The name must not be a folder, or end in a slash: {target}/ takes a release in parts.",
+        )
     form = format_of(target)
     if form is None or form.read_only:
         raise FileError(f"a release is written as {in_words()}", file=target, hint="Choose one of these endings.")
@@ -91,11 +120,45 @@ def output_path(path: str | Path) -> Path:
         )
     if not os.access(target.parent, os.W_OK):
         raise FileError("cannot write here", file=target, hint="The folder is not writable for you.")
+    _not_inside_another(target)
     return target
+
+
+def _output_folder(target: Path) -> Path:
+    folder = target.parent
+    around = Path.cwd().joinpath(folder).parent
+    try:
+        str(target).encode()
+        there = around.is_dir() and not folder.is_symlink() and (folder.is_dir() or not folder.exists())
+    except (OSError, ValueError):
+        raise FileError("cannot write here", file=folder, hint="Choose a short name of ordinary letters.") from None
+    if not there or folder.name in ("", ".."):
+        raise FileError(
+            "cannot write here",
+            file=folder,
+            hint="The folder around it must exist, and the name must be new or that of an empty folder.",
+        )
+    if not os.access(around, os.W_OK):
+        raise FileError("cannot write here", file=folder, hint="The folder around it is not writable for you.")
+    _not_inside_another(folder)
+    return target
+
+
+def _not_inside_another(path: Path) -> None:
+    """Refuse to write into the folder of a release, which would not be that release any more."""
+    for folder in path.resolve().parents:
+        if manifest_at(folder / MANIFEST_INSIDE) is not None:
+            raise FileError(
+                "this would be inside the folder of another release", file=path, hint="Choose another folder with -o."
+            )
 
 
 def release_target(target: Path, kept: Kept) -> None:
     """Refuse to write a release over what is read, into a vault, or over a raw table."""
+    if in_folder(target):
+        _spare(target.parent, kept)
+        check_free(target)
+        return
     for path in (target, manifest_path(target), batch_path(target)):
         _spare(path, kept)
 
@@ -127,13 +190,16 @@ def file_target(given: str | Path, kept: Kept, *, config: bool = False) -> Path:
 def _spare(path: Path, kept: Kept) -> None:
     """Refuse to write over what must be kept: it may be the only copy."""
     for given in kept.files:
+        if given.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(given)):
+            raise FileError("this would be inside a folder that is read", file=path, hint="Choose another with -o.")
         if path.exists() and given.exists() and path.samefile(given):
             raise FileError("this would replace a file that is read", file=path, hint="Choose another name with -o.")
     real = Path(os.path.realpath(path))
     inside = any(real.is_relative_to(os.path.realpath(folder)) for folder in kept.folders)
-    if inside or any((folder / name).exists() for folder in real.parents for name in VAULT_FILES):
+    around = (*real.parents, *((real,) if real.is_dir() else ()))
+    if inside or any((folder / name).exists() for folder in around for name in VAULT_FILES):
         raise FileError("this would be inside the vault", file=path, hint="Choose another folder with -o.")
-    raw = [name for name in header_of(real) if name in kept.columns] if kept.columns and real.is_file() else []
+    raw = [name for name in header_of(real) if name in kept.columns] if kept.columns and real.exists() else []
     if raw:
         raise FileError(
             f"this would replace a table with the column {raw[0]!r}, which no release has",
@@ -144,6 +210,8 @@ def _spare(path: Path, kept: Kept) -> None:
 
 def header_of(path: Path) -> list[str]:
     """Return the names of the columns of a table, as far as they can be guessed; nothing where there is none."""
+    if path.is_dir():
+        return names_in_folder(path)
     form = format_of(path)
     # A raw table may have any ending, and is most likely text.
     return guessed_names(path) if form is None else form.names(path)
@@ -164,20 +232,23 @@ def holder(path: Path) -> JSONObject | None:
 def not_of_another(target: Path, manifest: JSONObject) -> None:
     """Refuse to write a release over another one, of this series or of any: it may be the only copy."""
     this = _which(manifest)
-    for path in (target, batch_path(target)):
-        found = holder(path)
+    for path in (target,) if in_folder(target) else (target, batch_path(target)):
+        found = manifest_at(path) if in_folder(path) else holder(path)
         if found is None or _which(found) == this:
             continue
         named = f" of the series {found['series']!r}" if isinstance(found.get("series"), str) else ""
         raise FileError(
             f"this would replace another release: number {found.get('release')}{named}",
-            file=target,
+            file=place_of(target),
             hint="Choose another name with -o, or move that release away with its manifest.",
         )
 
 
 def check_seconds(target: Path, manifest: Manifest) -> None:
     """Refuse to write the tables of sensitive columns over files that are no part of this release."""
+    if in_folder(target):
+        check_free(target)
+        return
     for path in tables_of(target, manifest)[1:]:
         if path.is_dir() or (path.exists() and holder(path) is None and len(manifest.second_tables) > 1):
             raise FileError(
@@ -185,6 +256,16 @@ def check_seconds(target: Path, manifest: Manifest) -> None:
                 file=path,
                 hint="Choose another name with -o: each sensitive column has a table of its own beside it.",
             )
+
+
+def check_free(target: Path) -> None:
+    """Refuse to write a release to a folder that has anything but a release (which one, others have asked)."""
+    try:
+        there = manifest_at(target)
+        before = None if there is None else Manifest.from_json(there)
+    except (UnusableError, ReveilError):
+        before = None
+    free_folder(target.parent, before)
 
 
 def _which(manifest: JSONObject) -> tuple[object, ...]:
@@ -213,72 +294,6 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         raise OSError(f"cannot write {path.name}") from None
 
 
-@contextmanager
-def draft_folder(target: Path) -> Iterator[Path]:
-    """Return a temporary folder beside the target, from which files can be moved in one step.
-
-    It is locked while this process lives. Those of killed ones are removed.
-    """
-    _remove_drafts(target.parent)
-    folder, lock = _locked_folder(target)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _locked_folder(target: Path) -> tuple[Path, int]:
-    while True:
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=DRAFT, dir=target.parent))
-        except OSError:
-            raise FileError("cannot write here", file=target, hint="The folder does not take new files.") from None
-        with suppress(FileNotFoundError):  # somebody took it for a dead one's before it was locked
-            lock = os.open(folder, os.O_RDONLY)
-            if _lock(lock) and folder.is_dir():
-                return folder, lock
-            os.close(lock)
-
-
-def _remove_drafts(folder: Path) -> None:
-    """Remove what killed runs left: nobody holds its lock any more."""
-    with suppress(OSError):
-        for path in folder.glob(f"{DRAFT}*"):
-            if path.is_symlink() or not path.is_dir():
-                continue
-            with suppress(OSError):
-                lock = os.open(path, os.O_RDONLY)
-                try:
-                    if _lock(lock):
-                        shutil.rmtree(path, ignore_errors=True)
-                finally:
-                    os.close(lock)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def put_in_place(
-    drafts: Sequence[Path], folder: Path, leftover: Sequence[Path], done: Callable[[], None] = lambda: None
-) -> None:
-    """Move finished files to where they belong, in order, and remove what they replace; ``done`` is told at once."""
-    for file in drafts:
-        sync_file(file)
-    with undisturbed():
-        for file in drafts:
-            file.replace(folder / file.name)
-        for file in leftover:
-            file.unlink(missing_ok=True)
-        sync_folder(folder)
-        done()
-
-
 def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool = False) -> None:
     """Write a file that the user named, entirely or not at all, and never over what must be kept."""
     path = file_target(target, kept, config=config)
@@ -292,16 +307,3 @@ def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool =
             put_in_place([draft], path.parent, [])
     except OSError:
         raise FileError("cannot write here", file=path, hint="Check the folder, its permissions and space.") from None
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ignore a keyboard interrupt where half of the work is worse than none: a moment later all is done anyway."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread only
-        return
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)

@@ -21,7 +21,7 @@ from reveil.models.encoding import Attribute, Codes, Kind
 from reveil.releases.admitted import Admitted, admitted_codes
 from reveil.releases.box_search import points_inside
 from reveil.releases.nesting import evenly, nesting_of
-from reveil.releases.release import Release, classes_of
+from reveil.releases.parsing import classes_of
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form
 from reveil.tables.snapshot import canonical_text
@@ -29,6 +29,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reveil.releases.release import Release
     from reveil.tables.expressions.regions import Numbers
 
 

@@ -65,6 +65,19 @@ class PublishedColumn:
 
 
 @dataclass(frozen=True)
+class TablePart:
+    """A part of a release in a folder: its name inside, how many rows it has, and the digest of its bytes."""
+
+    name: str
+    rows: int
+    digest: str
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return it as a manifest has it."""
+        return {"name": self.name, "rows": self.rows, "digest": self.digest}
+
+
+@dataclass(frozen=True)
 class Counterfeits:
     """How many rows are made up, in all and by the number of their group; which ones they are nobody is told."""
 
@@ -88,8 +101,8 @@ class Manifest(Mapping[str, JSON]):
     ``selection`` the columns that decided who is in this one, ``domains`` the declared orders and hierarchies
     (:mod:`reveil.releases.domains`). ``records`` says, where rows of the table were visits, by which rule a person's
     rows became one value of each column (``*``: of all others). ``digest`` is that of the bytes as they were written,
-    ``digests`` has it for each format, ``previous`` is the digest of the manifest before. ``others`` are keys that this
-    version does not know.
+    ``digests`` has it for each format, ``previous`` is the digest of the manifest before. ``parts`` are those of a
+    release in a folder, whose digest is one over theirs. ``others`` are keys that this version does not know.
     """
 
     series: str | None
@@ -113,6 +126,7 @@ class Manifest(Mapping[str, JSON]):
     records: Mapping[str, str] | None = None
     digest: str | None = None
     digests: Mapping[str, str] | None = None
+    parts: tuple[TablePart, ...] | None = None
     format: int = FORMAT
     reveil: str | None = field(default_factory=version)
     others: FrozenObject = field(default_factory=lambda: FrozenObject({}))
@@ -193,6 +207,7 @@ class Manifest(Mapping[str, JSON]):
             "records": None if self.records is None else {"of": VISITS, "rules": thawed(self.records)},
             "digest": self.digest,
             "digests": thawed(self.digests),
+            "parts": None if self.parts is None else [part.to_json() for part in self.parts],
             "previous": self.previous,
             **{key: thawed(value) for key, value in self.others.items()},
         }
@@ -230,6 +245,7 @@ class Manifest(Mapping[str, JSON]):
             records=_records(told),
             digest=told.text("digest"),
             digests=_digests(told),
+            parts=_parts(told),
             format=told.number("format"),
             reveil=told.text("reveil"),
             others=FrozenObject({key: value for key, value in told.given.items() if key not in KEYS}),
@@ -239,10 +255,10 @@ class Manifest(Mapping[str, JSON]):
 KEYS = (
     *("format", "reveil", "series", "series_id", "release", "created", "guarantee", "claim", "assumes", "promise"),
     *("columns", "rows", "groups", "suppressed", "withheld", "dirty", "stale", "counterfeits", "achieved"),
-    *("selection", "adopted", "domains", "records", "digest", "digests", "previous"),
+    *("selection", "adopted", "domains", "records", "digest", "digests", "parts", "previous"),
 )
 OPTIONAL = frozenset(
-    ["reveil", "series_id", "promise", "stale", "selection", "adopted", "domains", "records", "digests"]
+    ["reveil", "series_id", "promise", "stale", "selection", "adopted", "domains", "records", "digests", "parts"]
 )
 _FORMS = ("interval", "set", "label", "value", "foreign")  # of cells, as reveil.tables.notation has them
 
@@ -290,6 +306,16 @@ def _records(told: ManifestObject) -> dict[str, str] | None:
     if records.given["of"] != VISITS or len(found) != len(rules):
         raise UnusableError("records")
     return found
+
+
+def _parts(told: ManifestObject) -> tuple[TablePart, ...] | None:
+    if told.given.get("parts") is None:
+        return None
+    found = []
+    for given in told.objects("parts"):
+        part = ManifestObject(given, "parts")
+        found.append(TablePart(part.sentence("name"), part.number("rows"), part.sentence("digest")))
+    return tuple(found)
 
 
 def _digests(told: ManifestObject) -> dict[str, str] | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError
+from reveil.releases.folders import in_folder, located, place_of
 from reveil.releases.manifest import READ, Manifest, version
 from reveil.releases.reading import UnusableError
 
@@ -19,8 +20,9 @@ LARGEST = 1 << 26  # bytes of a manifest that is looked at in passing
 
 
 def manifest_path(table: str | Path) -> Path:
-    """Return where the manifest of a table lies."""
-    return Path(table).with_suffix(MANIFEST)
+    """Return where the manifest of a release lies: beside its table, or in its folder."""
+    path = located(table)
+    return path if in_folder(path) else path.with_suffix(MANIFEST)
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
@@ -39,17 +41,29 @@ def manifest_at(path: Path) -> dict[str, JSON] | None:
     return manifest if isinstance(manifest, dict) and "reveil" in manifest and "release" in manifest else None
 
 
+def has_manifest(path: Path) -> bool:
+    """Return whether a manifest of Reveil's lies beside a table; one that is damaged is still one."""
+    try:
+        manifest = read_json(manifest_path(path))
+    except ValueError:
+        return True
+    except OSError:
+        return False
+    return isinstance(manifest, dict) and "reveil" in manifest
+
+
 def read_manifest(table: str | Path) -> Manifest:
-    """Read the manifest beside a table."""
+    """Read the manifest of a release."""
     path = manifest_path(table)
+    where = "in each folder" if in_folder(path) else "beside each table"
     unreadable = FileError("this manifest cannot be read", file=path, hint="It must be the JSON that Reveil wrote.")
     try:
         given = read_json(path)
     except FileNotFoundError:
         raise FileError(
             "this release has no manifest",
-            file=table,
-            hint=f"Reveil writes {path.name} beside each table; keep the two together.",
+            file=place_of(located(table)),
+            hint=f"Reveil writes {path.name} {where}; keep the two together.",
         ) from None
     except (OSError, ValueError):
         raise unreadable from None

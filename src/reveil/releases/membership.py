@@ -25,7 +25,7 @@ import numpy as np
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, spans
 from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs, pairs_in
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from reveil.models.encoding import Codes

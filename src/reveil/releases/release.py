@@ -6,46 +6,51 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reveil.core import registry
 from reveil.core.errors import FileError, InputError, VerificationError
-from reveil.core.threads import each
-from reveil.releases.cell_types import dtype_named
 from reveil.releases.files import (
     batch_path,
     check_seconds,
-    draft_folder,
+    format_at,
     not_of_another,
     output_path,
-    put_in_place,
     read_table,
     tables_of,
     write_table,
 )
-from reveil.releases.manifest import SECOND, Manifest
+from reveil.releases.folders import (
+    PARTS,
+    check_folder,
+    digest_over,
+    in_folder,
+    located,
+    part_name,
+    parts_by_table,
+    place_of,
+    slices,
+    table_names,
+)
+from reveil.releases.manifest import Manifest, TablePart
 from reveil.releases.manifest_files import digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.releases.parsing import assemble
+from reveil.releases.placing import draft_folder, put_folder_in_place, put_in_place
 from reveil.releases.table import (
-    COUNT,
-    GROUP,
-    LEVEL,
-    Cells,
-    CodeArray,
     PublishedTable,
-    SecondTable,
     batch_text,
     batch_typed,
-    group_column,
 )
-from reveil.tables.formats import check_path, ending_of, find_format
+from reveil.tables.formats import check_path, find_format
 from reveil.tables.formats.base import FAILURES
-from reveil.tables.notation import Form, from_text
+from reveil.tables.formats.folder import digest_of_file
 from reveil.tables.snapshot import to_native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    import numpy as np
+    import numpy.typing as npt
 
     from reveil.core.arrays import IntArray
     from reveil.releases.answers import Count, Crosstab, Figure
@@ -54,8 +59,6 @@ if TYPE_CHECKING:
 
 # A table that does not match its manifest can trip anything that reads it, polars included.
 _UNREADABLE = (*FAILURES, LookupError, TypeError, AttributeError, ArithmeticError)
-_THREADED = 20_000
-_ENDS = ["lo", "hi", "null"]  # of a typed interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +116,7 @@ class Release(PublishedTable):
         return to_native(registry.find("questions", "sample")(self, n, seed, schema), self.native)
 
     def write(self, path: str | Path) -> Path:
-        """Write table and manifest.
+        """Write table and manifest; a path that ends in a slash is a folder, which takes the table in Parquet parts.
 
         Everything is written, read back and compared in a temporary folder first, then put in place, the manifest
         last: a failure before that changes nothing, and a table without a matching manifest is refused by every reader.
@@ -136,10 +139,12 @@ class Release(PublishedTable):
             return self._write_checked(target, check, done)
         except OSError:
             raise FileError(
-                "this release cannot be written here", file=target, hint="Check permissions and free space."
+                "this release cannot be written here", file=place_of(target), hint="Check permissions and free space."
             ) from None
 
     def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
+        if in_folder(target):
+            return self._write_folder(target.parent, check, done)
         own = tables_of(target, self.manifest)
         leftover = [path for path in _second_tables(target) if path not in own]
         with draft_folder(target) as folder:
@@ -152,8 +157,8 @@ class Release(PublishedTable):
             for second, place in zip(self.seconds, tables[1:] if self.seconds else (), strict=True):
                 write_table(batch_text(second.batch) if text_only else batch_typed(second.batch), place)
             digest = digest_of(*tables)
-            digests = {**_still_true(target, self.manifest), _format(target): digest}
-            manifest = replace(self.manifest, digest=digest, digests=digests)
+            digests = {**_still_true(target, self.manifest), format_at(target): digest}
+            manifest = replace(self.manifest, digest=digest, digests=digests, parts=None)
             manifest_path(draft).write_bytes(manifest_bytes(manifest))
             written = Release.read(draft)
             if not _same_content(written, self):
@@ -163,12 +168,48 @@ class Release(PublishedTable):
             put_in_place([*tables, manifest_path(draft)], target.parent, leftover, done)
         return self.under(manifest)
 
+    def _write_folder(self, folder: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
+        """Write the release in parts: its rows lie in an order drawn by dice, so that a part is any of them."""
+        with draft_folder(folder) as around:
+            made = around / "release"
+            made.mkdir()
+            parts = self._write_parts(made)
+            digest = digest_over(parts)
+            manifest = replace(self.manifest, digest=digest, digests={PARTS: digest}, parts=tuple(parts))
+            described = manifest_path(made)
+            described.write_bytes(manifest_bytes(manifest))  # the last file of the folder
+            written = Release.read(described)
+            if not _same_content(written, self):
+                raise VerificationError("what was written does not read back as it was", file=folder)
+            check(written)
+            put_folder_in_place(made, folder, done)
+        return self.under(manifest)
+
+    def _write_parts(self, folder: Path) -> list[TablePart]:
+        tables = [self.typed]
+        if self.batch is not None:
+            tables.append(batch_typed(self.batch))
+        tables += [batch_typed(second.batch) for second in self.seconds]
+        before = parts_by_table(self.manifest) if self.manifest.parts else [None] * len(tables)
+        parts = []
+        for name, table, listed in zip(table_names(self.manifest), tables, before, strict=True):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            sizes = None if listed is None else [part.rows for part in listed]
+            for number, rows in enumerate(slices(table.height, sizes)):
+                own = part_name(number, name)
+                write_table(table[rows], folder / own)
+                parts.append(TablePart(own, rows.stop - rows.start, digest_of_file(folder / own)))
+        return parts
+
     @classmethod
     def read(cls, path: str | Path) -> Release:
         """Read a release that Reveil wrote, manifest included; bytes that do not match the manifest are refused."""
-        path = Path(path)
-        check_path(path)
+        path = located(path)
+        check_path(place_of(path))
         manifest = read_manifest(path)
+        if in_folder(path):
+            check_folder(path.parent, manifest)
+            return cls._read(path, manifest, lambda: _read_parts(path.parent, manifest))
         tables = tables_of(path, manifest)
         missing = [table for table in tables if not table.is_file()]
         if missing:
@@ -177,40 +218,40 @@ class Release(PublishedTable):
                 file=missing[0],
                 hint="Keep the files of a release together.",
             )
-        if digest_of(*tables) not in (manifest.digest, (manifest.digests or {}).get(_format(path))):
+        if digest_of(*tables) not in (manifest.digest, (manifest.digests or {}).get(format_at(path))):
             raise VerificationError(
                 "this table is not the one its manifest describes",
                 file=path,
                 hint="It was changed after it was published, or the two files belong to different releases.",
             )
+        return cls._read(path, manifest, lambda: [read_table(table) for table in tables])
+
+    @classmethod
+    def _read(cls, path: Path, manifest: Manifest, read: Callable[[], list[pl.DataFrame]]) -> Release:
         try:
-            batches = [read_table(table) for table in tables[1:]]
-            return replace(_assemble(read_table(path), batches, manifest), source=path)
+            table, *batches = read()
+            return replace(release_of(assemble(table, batches, manifest), manifest), source=path)
         except _UNREADABLE:
             raise FileError(
-                "this release cannot be read", file=path, hint="Its cells do not match its manifest."
+                "this release cannot be read", file=place_of(path), hint="Its cells do not match its manifest."
             ) from None
+
+
+def _read_parts(folder: Path, manifest: Manifest) -> list[pl.DataFrame]:
+    """Read the tables of a release in a folder; parts that have not the rows of their manifest raise ValueError."""
+    tables = []
+    for parts in parts_by_table(manifest):
+        frames = [read_table(folder / part.name) for part in parts]
+        if [frame.height for frame in frames] != [part.rows for part in parts]:
+            raise ValueError("a part has not as many rows as its manifest says")
+        tables.append(pl.concat(frames))
+    return tables
 
 
 def release_of(table: PublishedTable, manifest: Manifest) -> Release:
     """Return a table as a release: with the manifest that describes it."""
     columns = {column.name: getattr(table, column.name) for column in fields(PublishedTable)}
     return Release(**columns, manifest=manifest)
-
-
-def classes_of(columns: list[npt.NDArray[np.integer]], rows: int) -> tuple[CodeArray, CodeArray]:
-    """Number the distinct combinations of the given codes; return each row's number and each number's first row."""
-    key = np.zeros(rows, np.int64)
-    room = 1
-    for codes in columns:
-        many = int(codes.max(initial=0)) + 1
-        if room * many >= 2**62:
-            _, key = np.unique(key, return_inverse=True)
-            room = int(key.max(initial=0)) + 1
-        key = key * many + codes
-        room *= many
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return inverse.astype(np.int32), first.astype(np.int32)
 
 
 def _same_content(one: Release, other: Release) -> bool:
@@ -241,14 +282,10 @@ def _still_true(target: Path, manifest: Manifest) -> dict[str, str]:
     except (InputError, VerificationError):
         return {}
     digests = before.digests or {}
-    if replace(before, digest=None, digests=None) != replace(manifest, digest=None, digests=None):
+    before, manifest = (replace(own, digest=None, digests=None, parts=None) for own in (before, manifest))
+    if before != manifest:
         return {}
     return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}
-
-
-def _format(path: Path) -> str:
-    """Return how a manifest names the format of a file: by its ending."""
-    return ending_of(path).removeprefix(".")
 
 
 def compact(text: pl.Series) -> pl.Series:
@@ -263,100 +300,3 @@ def compact(text: pl.Series) -> pl.Series:
 def taken(values: pl.Series, records: npt.NDArray[np.integer]) -> pl.Series:
     """Return the values of some records, in a column of its own."""
     return compact(values.gather(records))
-
-
-def _assemble(table: pl.DataFrame, batches: list[pl.DataFrame], manifest: Manifest) -> Release:
-    """Turn the rows of a file back into distinct cells and classes."""
-    described = {column.name: column for column in manifest.columns if column.table is None}
-    if list(described) != table.columns:
-        raise ValueError("the columns of this table are not those of its manifest")
-
-    def read(name: str) -> tuple[Form, pl.Series, CodeArray | None]:
-        form, dtype, cells = Form(described[name].form), dtype_named(described[name].type), table[name]
-        if form is Form.VALUE:
-            return form, _read_values(cells, dtype), None
-        different = cells.unique(maintain_order=True)
-        typed = from_text(different, form, dtype) if different.dtype == pl.String else _as_typed(different, form, dtype)
-        return form, typed, places_in(cells, different)
-
-    work = each if table.height > _THREADED else map  # threads are not worth it for a few rows
-    columns_read = dict(zip(described, work(read, described), strict=True))
-    values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
-    distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
-    columns = tuple(name for name in described if described[name].role not in (GROUP, LEVEL))
-    numbering = [name for name in described if name not in columns]
-    numbers = {name: _whole_numbers(values.pop(name)) for name in numbering}
-    seconds = _second_tables_of(manifest, numbers, batches)
-    beside = {} if seconds else {described[name].role: own for name, own in numbers.items()}
-    depth = beside.get(LEVEL)
-    if depth is not None and depth.min(initial=0) < 0:
-        raise ValueError("levels are counted from 0 up")
-    keys: list[npt.NDArray[np.integer]] = [index for _, _, index in distinct.values()]
-    classes, first = classes_of(keys if depth is None else [*keys, depth], table.height)
-    cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
-    groups, levels = beside.get(GROUP), None if depth is None else depth[first]
-    if groups is not None and groups.min(initial=0) < 0:
-        raise ValueError("groups are numbered from 0 up")
-    values_of = pl.DataFrame(values)
-    if seconds or not batches:
-        return Release(
-            columns, cells_of, classes, values_of, groups=groups, levels=levels, seconds=seconds, manifest=manifest
-        )
-    second = _read_batch(batches[0], {own.name: own.type for own in manifest.columns if own.table == SECOND})
-    return Release(columns, cells_of, classes, values_of, groups=groups, batch=second, levels=levels, manifest=manifest)
-
-
-def _second_tables_of(
-    manifest: Manifest, numbers: Mapping[str, CodeArray], batches: list[pl.DataFrame]
-) -> tuple[SecondTable, ...]:
-    """Return the tables of sensitive columns, where each has one."""
-    parts = manifest.second_tables
-    found = []
-    for (name, own), batch in zip(parts.items(), batches if parts else (), strict=True):
-        groups = numbers[group_column(name, len(parts))]
-        if groups.min(initial=0) < 0:
-            raise ValueError("groups are numbered from 0 up")
-        types = {column: manifest.column(column).type for column in own}
-        found.append(SecondTable(name, own, groups, _read_batch(batch, types)))
-    return tuple(found)
-
-
-def _read_batch(batch: pl.DataFrame, types: Mapping[str, str]) -> pl.DataFrame:
-    """Read a second table: group, values, count."""
-    types = {GROUP: "Int32", **types, COUNT: "Int64"}
-    if list(types) != batch.columns:
-        raise ValueError("the columns of the second table are not those of its manifest")
-    second = pl.DataFrame({name: _read_values(batch[name], dtype_named(kind)) for name, kind in types.items()})
-    if (second[GROUP] < 0).any() or (second[COUNT] < 1).any():
-        raise ValueError("groups are numbered from 0 up and values counted from 1 up")
-    return second
-
-
-def _whole_numbers(values: pl.Series) -> CodeArray:
-    """Return the numbers of groups or levels, of which none may be missing."""
-    if values.null_count():
-        raise ValueError("a group or a level is missing")
-    return values.to_numpy().astype(np.int32)
-
-
-def _as_typed(cells: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
-    """Return cells that are no text as their form has them; a column of another shape raises ValueError."""
-    shape = cells.dtype
-    if form is Form.INTERVAL and isinstance(shape, pl.Struct) and [own.name for own in shape.fields] == _ENDS:
-        return cells.cast(pl.Struct({"lo": dtype, "hi": dtype, "null": pl.Boolean}))
-    if form is Form.SET and shape == pl.List(pl.String):  # whatever the type of the values is
-        return cells
-    raise ValueError("a column has not the shape that its manifest says")
-
-
-def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
-    if cells.dtype.is_nested():  # which polars would turn into values field by field
-        raise ValueError("a column has lists where its manifest says values")
-    return from_text(cells, Form.VALUE, dtype) if cells.dtype == pl.String else cells.cast(dtype)
-
-
-def places_in(cells: pl.Series, distinct: pl.Series) -> CodeArray:
-    """Return where each cell stands in a column of distinct cells."""
-    place = pl.DataFrame({"cell": distinct}).with_row_index("place")
-    joined = pl.DataFrame({"cell": cells}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
-    return joined["place"].to_numpy().astype(np.int32)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reveil.core.errors import FileError
-from reveil.releases.files import Kept, draft_folder, file_target, put_in_place
+from reveil.releases.files import Kept, file_target
+from reveil.releases.placing import draft_folder, put_in_place
 from reveil.reporting.gathering import gather
 from reveil.reporting.holdings import Given, hold
 from reveil.reporting.levels import AttackRequest

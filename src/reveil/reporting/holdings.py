@@ -122,7 +122,7 @@ def _given(source: Given) -> Held:
     if isinstance(source, Release):
         return Held(None, source, str(source.manifest.release))
     path = Path(source)
-    if not path.is_file():
+    if not path.exists():
         raise FileError("there is no such file", file=path, hint="Check the path.")
     return Held(None, path, path.name)
 

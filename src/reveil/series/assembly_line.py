@@ -14,13 +14,13 @@ from reveil.core.randomness import Dice
 from reveil.guarantees.assembly import Heading, assemble
 from reveil.guarantees.draft import Request
 from reveil.models.encoding import encode
-from reveil.releases.files import undisturbed
+from reveil.releases.folders import as_told
+from reveil.releases.placing import undisturbed
 from reveil.series.drafts import deliver, draft_path, remove_drafts
 from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import qualified
 from reveil.series.release_context import LAYOUT, ReleaseContext, placements_of
 from reveil.tables.expressions import parse
-from reveil.tables.formats import DEFAULT, ending_of
 from reveil.vault.protocol import ADOPTED, PENDING
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class AssemblyLine:
     ) -> Release:
         """Draft and verify in the vault, prepare, write, confirm; return the release as it was written."""
         number = context.memory.release
-        draft = draft_path(vault, number, DEFAULT if target is None else ending_of(target))
+        draft = draft_path(vault, number, target)
         recorded: list[Entries] = []
 
         def check(written: Release) -> None:
@@ -147,6 +147,6 @@ def hand_over(vault: DuckDBVault, release: int, draft: Path, target: Path | None
     """Write a prepared release where it was asked for, and confirm it."""
     if target is not None:
         deliver(draft, target)
-    vault.confirm(release, path=None if target is None else str(target.resolve()))
+    vault.confirm(release, path=None if target is None else as_told(target))
     done()
     remove_drafts(vault, keep=release)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, RefusedError, ReveilError
-from reveil.releases.files import tables_of
+from reveil.releases.files import digest_at, format_at, tables_of
+from reveil.releases.folders import PARTS, in_folder
+from reveil.releases.folders import check_folder as in_parts
 from reveil.releases.manifest import Manifest
-from reveil.releases.manifest_files import MANIFEST, digest_of, manifest_at, manifest_path
+from reveil.releases.manifest_files import MANIFEST, manifest_at, manifest_path, read_manifest
 from reveil.releases.release import Release
 from reveil.series.walking import Walk
-from reveil.tables.formats import ending_of, endings
+from reveil.tables.formats import endings
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSONObject
     from reveil.vault import ReleaseRow, Vault
 
-_DIGESTS = ("digest", "digests")  # what differs from format to format
+_DIGESTS = ("digest", "digests", "parts")  # what differs from format to format
 
 
 def check_folder(vault: Vault, folder: Path, name: str | None, columns: Iterable[str]) -> list[str]:
@@ -185,17 +188,17 @@ def is_table_of(table: Path, row: ReleaseRow) -> bool:
     """Return whether the bytes of a table are those of a release, or say the same in another format."""
     own = manifest_of(row)
     known = (own.digests if own is not None else None) or {}
-    suffix = ending_of(table).removeprefix(".")
-    tables = tables_of(table, own)
-    if not known or not all(part.is_file() for part in tables):
+    if own is None or not known or not all(part.is_file() for part in tables_of(table, own)):
         return not known
-    return digest_of(*tables) == known[suffix] if suffix in known else _converted(table, known)
+    return _holds(table, own, known)
 
 
 def _wrong_tables(path: Path, manifest: JSONObject, own: Manifest | None) -> list[str]:
     """Compare the tables beside a manifest with what the vault knows: a changed manifest may fit a changed table."""
-    stem = path.name.removesuffix(MANIFEST)
     known = (own.digests if own is not None else None) or {}
+    if in_folder(path):
+        return _wrong_parts(path, own, known)
+    stem = path.name.removesuffix(MANIFEST)
     places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in endings()}
     digests = manifest.get("digests")
     listed = digests if isinstance(digests, dict) else {}
@@ -205,20 +208,36 @@ def _wrong_tables(path: Path, manifest: JSONObject, own: Manifest | None) -> lis
         tables = tables_of(places[suffix], own)
         if not all(table.is_file() for table in tables):
             found.append(f"{next(table.name for table in tables if not table.is_file())} is missing")
-        elif not (digest_of(*tables) == known[suffix] if suffix in known else _converted(places[suffix], known)):
+        elif own is not None and not _holds(places[suffix], own, known):
             found.append(f"{places[suffix].name} was changed after it was published")
     return found
 
 
-def _converted(table: Path, known: Mapping[str, str]) -> bool:
+def _wrong_parts(path: Path, own: Manifest | None, known: Mapping[str, str]) -> list[str]:
+    try:
+        in_parts(path.parent, read_manifest(path))
+    except ReveilError as wrong:
+        return [f"{Path(wrong.file or path).name}: {wrong.message}"]
+    return [] if own is None or _holds(path, own, known) else ["it was changed after it was published"]
+
+
+def _holds(table: Path, own: Manifest, known: Mapping[str, str]) -> bool:
+    """Return whether a release is the one of a manifest, byte by byte or in a format of which there is no digest."""
+    form = format_at(table)
+    return digest_at(table, own) == known[form] if form in known else _converted(table, own, known)
+
+
+def _converted(table: Path, own: Manifest, known: Mapping[str, str]) -> bool:
     """Return whether a table in a format that the vault has no digest of is the release, written again."""
     try:
         release = Release.read(table)
+        release = release.under(replace(release.manifest, parts=own.parts))
         with tempfile.TemporaryDirectory() as folder:
             for suffix, digest in known.items():
-                if f".{suffix}" not in endings():
+                if f".{suffix}" not in endings() and suffix != PARTS:
                     continue
-                written = release.write_checked(Path(folder) / f"release.{suffix}", lambda _: None)
+                place = f"{folder}/release/" if suffix == PARTS else f"{folder}/release.{suffix}"
+                written = release.write_checked(place, lambda _: None)
                 if written.manifest.digest == digest:
                     return True
     except ReveilError:
@@ -234,7 +253,7 @@ def _damaged(folder: Path, rows: Iterable[ReleaseRow]) -> list[str]:
         manifest = manifest_path(table)
         # Elsewhere, a table of the same name may be anybody's; a damaged manifest of that name is ours.
         lost = not manifest.exists() and table.resolve() == Path(given)
-        if table.is_file() and (lost or (manifest.exists() and manifest_at(manifest) is None)):
+        if table.exists() and (lost or (manifest.exists() and manifest_at(manifest) is None)):
             found.append(f"{table.name} has no manifest that can be read")
     return found
 

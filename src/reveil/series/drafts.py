@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveil.core.errors import FileError, InputError, VaultError
-from reveil.releases.files import check_seconds, draft_folder, not_of_another, put_in_place, tables_of
+from reveil.core.errors import FileError, InputError, VaultError, VerificationError
+from reveil.releases.files import check_seconds, digest_at, format_at, not_of_another, tables_of
+from reveil.releases.folders import PARTS, as_told, check_folder, in_folder, place_of
 from reveil.releases.manifest_files import digest_of, digest_of_bytes, manifest_path, read_manifest
+from reveil.releases.placing import draft_folder, put_folder_in_place, put_in_place
 from reveil.releases.release import Release
-from reveil.tables.formats import ending_of, endings
+from reveil.tables.formats import DEFAULT, ending_of, endings
+from reveil.tables.formats.folder import MANIFEST_INSIDE
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:
@@ -18,14 +21,25 @@ if TYPE_CHECKING:
     from reveil.vault import ReleaseRow, Vault
 
 
-def draft_path(vault: Vault, release: int, suffix: str) -> Path:
-    """Return where the vault keeps a release of this number."""
-    return vault.drafts.path(release, suffix)
+_FOLDER = f".{PARTS}"
+
+
+def draft_path(vault: Vault, release: int, target: Path | None) -> Path:
+    """Return where the vault keeps a release of this number that is to be written to a target, in its format."""
+    if target is not None and in_folder(target):
+        return vault.drafts.path(release, _FOLDER) / MANIFEST_INSIDE
+    return vault.drafts.path(release, DEFAULT if target is None else ending_of(target))
+
+
+def draft_paths(vault: Vault, release: int) -> list[Path]:
+    """Return where the vault may keep a release of this number, in every format."""
+    files = [vault.drafts.path(release, suffix) for suffix in endings()]
+    return [*files, vault.drafts.path(release, _FOLDER) / MANIFEST_INSIDE]
 
 
 def find_copy(vault: Vault, row: ReleaseRow) -> Path:
     """Return a copy of a release that is what was prepared: the vault's own, or where it was written."""
-    places = [draft_path(vault, row.release, suffix) for suffix in endings()]
+    places = draft_paths(vault, row.release)
     places += [Path(row.path)] if row.path is not None else []
     for path in places:
         if _is_copy(path, row):
@@ -47,7 +61,7 @@ def _is_copy(path: Path, row: ReleaseRow) -> bool:
         if digest_of_bytes(manifest_path(path).read_bytes()) != row.manifest_digest:
             return False
         manifest = read_manifest(path)
-        return digest_of(*tables_of(path, manifest)) == str(manifest.digest)
+        return digest_at(path, manifest) == str(manifest.digest)
     except (OSError, InputError):
         return False
 
@@ -62,12 +76,12 @@ def not_another(vault: Vault, rows: Sequence[ReleaseRow], target: Path | None, n
     if target is None:
         return
     not_of_another(target, {"series_id": vault.series_id, "release": number})
-    place = str(target.resolve())
+    place = as_told(target)
     there = [row.release for row in rows if row.path == place and row.release != number]
     if there and target.exists():
         raise FileError(
             f"release {there[-1]} was written here",
-            file=target,
+            file=place_of(target),
             hint="Choose another name with -o, or move that release away with its manifest.",
         )
 
@@ -75,14 +89,14 @@ def not_another(vault: Vault, rows: Sequence[ReleaseRow], target: Path | None, n
 def deliver(draft: Path, target: Path) -> None:
     """Write a release from its copy: the same bytes, or the same release in another format."""
     try:
-        if ending_of(draft) == ending_of(target):
-            _copy(draft, target)
+        if format_at(draft) == format_at(target):
+            (_copy_folder if in_folder(target) else _copy)(draft, target)
         else:
             Release.read(draft).write(target)
     except (OSError, FileError):
         raise FileError(
             "this release could not be written here",
-            file=target,
+            file=place_of(target),
             hint="Make room or choose another name, and publish the same table again: it goes on from here.",
         ) from None
 
@@ -102,6 +116,24 @@ def _copy(draft: Path, target: Path) -> None:
         described = folder / manifest_path(target).name
         described.write_bytes(manifest_path(draft).read_bytes())
         put_in_place([*copies, described], target.parent, leftover)
+
+
+def _copy_folder(draft: Path, target: Path) -> None:
+    manifest = read_manifest(draft)
+    check_seconds(target, manifest)
+    with draft_folder(target.parent) as around:
+        made = around / "release"
+        for source in (*tables_of(draft, manifest), draft):
+            copy = made / source.relative_to(draft.parent)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(source.read_bytes())
+        try:
+            check_folder(made, manifest)
+        except VerificationError:
+            raise VaultError(
+                "the copy of this release in the vault was altered", file=draft.parent, hint="Restore the vault."
+            ) from None
+        put_folder_in_place(made, target.parent)
 
 
 def _tables_at(target: Path) -> list[Path]:

@@ -10,8 +10,7 @@ from reveil.core.errors import InputError, ReveilError, VerificationError
 from reveil.releases.files import tables_of
 from reveil.releases.manifest_files import digest_of, read_manifest
 from reveil.series.backups import is_table_of, manifest_of, says_the_same
-from reveil.series.drafts import draft_path
-from reveil.tables.formats import endings
+from reveil.series.drafts import draft_paths
 from reveil.vault.protocol import ADOPTED
 
 if TYPE_CHECKING:
@@ -24,14 +23,14 @@ if TYPE_CHECKING:
 def find_file(vault: Vault, row: ReleaseRow) -> Path | None:
     """Return a file that holds a release as it was published: where it was written, or the vault's own copy."""
     places = [] if row.path is None else [Path(row.path)]
-    places += [draft_path(vault, row.release, suffix) for suffix in endings()]
+    places += draft_paths(vault, row.release)
     return next((path for path in places if is_release(path, row)), None)
 
 
 def is_release(path: Path, row: ReleaseRow) -> bool:
     """Return whether a file is the release that a vault remembers, byte by byte or in another format."""
     try:
-        if not path.is_file():
+        if not path.exists():
             return False
         if row.state == ADOPTED and row.manifest_digest is None:  # another tool's, without a manifest
             tables = tables_of(path, manifest_of(row))

@@ -18,6 +18,7 @@ from reveil.guarantees.static.deciding import KIND, decide_static
 from reveil.models.base import Model
 from reveil.releases.domains import with_told_edges
 from reveil.releases.files import Kept, not_of_another, output_path, release_target
+from reveil.releases.folders import in_folder, place_of
 from reveil.releases.release import Release
 from reveil.releases.respelling import check_spellings, respelled
 from reveil.series import Published, Series
@@ -123,7 +124,10 @@ def publish_file(
     stage("writing")
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
-            release = prepared.release.write_checked(Path(folder) / target.name, check)
+            release = prepared.release.write_checked(
+                Path(folder) / place_of(target).name / target.name if in_folder(target) else Path(folder) / target.name,
+                check,
+            )
     else:
         release = prepared.release.write_checked(target, check, done)
     return Published(release, "published", note=noted(*unusual, *warnings(snapshot)))

@@ -14,6 +14,7 @@ from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.sets import Sets
 from reveil.models.encoding import encode
 from reveil.releases.column_views import column_views
+from reveil.releases.folders import as_told
 from reveil.releases.manifest_files import digest_of_bytes, manifest_bytes
 from reveil.series.book import VaultBook
 from reveil.series.column_types import EDGES, SPELLINGS, spellings_of, types_of
@@ -171,7 +172,7 @@ class ReleaseContext:
             created=str(manifest.created),
             snapshot=self.submission.digest,
             request=dict(self.submission.request),
-            path=None if path is None else str(path.resolve()),
+            path=None if path is None else as_told(path),
             digest=manifest.digest,
             manifest=text.decode(),
             manifest_digest=digest_of_bytes(text) if state != ADOPTED else manifest_digest,

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
-from reveil.releases.files import Kept, output_path, release_target, undisturbed
+from reveil.releases.files import Kept, output_path, release_target
+from reveil.releases.folders import place_of
+from reveil.releases.placing import undisturbed
 from reveil.releases.release import Release
 from reveil.series.adoption import Adopted, adopt
 from reveil.series.agreement import same_making
@@ -94,11 +96,12 @@ class Series(SeriesBase):
 
         ``done`` is called as soon as it is confirmed: from then on it is out, whatever happens.
         """
-        target = None if out is None else output_path(Path(out))
+        target = None if out is None else output_path(out)
         read = files_of(frame)
         if target is not None:
             release_target(target, self._kept(*read))
-        folders = (None if target is None else target.parent, self.anchor.parent, *(p.parent for p in self.files[:1]))
+        around = None if target is None else place_of(target).parent
+        folders = (around, self.anchor.parent, *(p.parent for p in self.files[:1]))
         if not new_series and not is_begun(self.vault):
             may_begin(self.anchor, self.name, self._published_columns, *folders)  # before a vault is made
         with only_publisher(self.vault), self._opened(create=True, pretend=dry_run) as vault:

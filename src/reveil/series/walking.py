@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reveil.releases.files import VAULT_FILES
 from reveil.releases.manifest_files import MANIFEST, manifest_at
+from reveil.tables.formats.folder import MANIFEST_INSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,7 @@ class Walk:
             if depth and any(entry.name in VAULT_FILES for entry in names):
                 continue
             for entry in names:
-                if entry.name.endswith(MANIFEST) and entry.is_file():
+                if (entry.name.endswith(MANIFEST) or entry.name == MANIFEST_INSIDE) and entry.is_file():
                     found = manifest_at(Path(entry.path))
                     if found is not None:
                         yield Path(entry.path), found

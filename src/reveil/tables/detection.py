@@ -104,6 +104,8 @@ def visit_order(frame: pl.DataFrame, person: str) -> str | None:
 
 def _dialect(path: Path) -> Dialect:
     check_path(path)
+    if path.is_dir():
+        return Dialect()
     form = find_format(path)
     if not isinstance(form, CsvFile):
         return Dialect()

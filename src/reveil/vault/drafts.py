@@ -44,9 +44,11 @@ class FolderDrafts:
     def remove(self, keep: int | None = None) -> None:
         """Remove all copies but those of one release, and what a killed publisher left half written."""
         for path in list(self.folder.iterdir()) if self.folder.is_dir() else []:
+            if keep is not None and path.name.startswith(f"{keep:06d}."):
+                continue
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
-            elif keep is None or not path.name.startswith(f"{keep:06d}."):
+            else:
                 path.unlink(missing_ok=True)
 
 

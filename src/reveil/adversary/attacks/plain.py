@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.attacks.base import BITS, ONE, Attack, Findings, joined, mask_of
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from reveil.adversary.attacks.base import Attack, Findings, joined, mask_of
 from reveil.adversary.beliefs import group_beliefs
 from reveil.adversary.known_values import HIDDEN
 from reveil.core.arrays import BoolArray, CodeArray, Ragged
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence

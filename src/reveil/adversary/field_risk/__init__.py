@@ -17,7 +17,7 @@ from reveil.adversary.field_risk.class_sizes import ClassSizes
 from reveil.adversary.field_risk.special_uniques import special_uniques
 from reveil.core.errors import ConfigError
 from reveil.releases.groups import ReleaseGroups
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

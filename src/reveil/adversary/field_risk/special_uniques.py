@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

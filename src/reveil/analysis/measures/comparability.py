@@ -14,7 +14,7 @@ from reveil.core.errors import VerificationError
 from reveil.models.domains import Domain, Kind
 from reveil.models.encoding import Attribute
 from reveil.releases.admitted import Admitted, admitted_codes
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form
 

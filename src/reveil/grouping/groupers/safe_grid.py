@@ -15,7 +15,7 @@ from reveil.grouping.groupers.base import Grouper
 from reveil.grouping.sampling import Sampling
 from reveil.models.k_anonymity import KAnonymity
 from reveil.models.statistics import Partition
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 from reveil.tables.schema import Type, toml_key
 
 if TYPE_CHECKING:

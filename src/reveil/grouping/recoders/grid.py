@@ -9,7 +9,8 @@ import numpy as np
 from reveil.core.errors import ConfigError
 from reveil.grouping.grid import checked_scales, grid_column
 from reveil.grouping.recoders.base import Recoded, Recoder
-from reveil.releases.release import classes_of, compact
+from reveil.releases.parsing import classes_of
+from reveil.releases.release import compact
 from reveil.releases.table import Cells
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import polars as pl
 from reveil.core.errors import ConfigError
 from reveil.grouping.recoders.base import Recoded, Recoder
 from reveil.models.encoding import Kind
-from reveil.releases.release import classes_of
+from reveil.releases.parsing import classes_of
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form
 

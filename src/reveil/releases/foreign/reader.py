@@ -23,11 +23,14 @@ from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
 from reveil.releases.foreign.values import cast_to, is_blanked, unquoted
 from reveil.releases.manifest import SECOND, Manifest, PublishedColumn
-from reveil.releases.manifest_files import digest_of, manifest_path, read_json
+from reveil.releases.manifest_files import digest_of, has_manifest
+from reveil.releases.parsing import classes_of, places_in
 from reveil.releases.promise import UNKNOWN, Promise
-from reveil.releases.release import Release, classes_of, places_in
+from reveil.releases.release import Release
 from reveil.releases.table import COUNT, GROUP, LEVEL
 from reveil.tables.formats import check_path, find_format
+from reveil.tables.formats.folder import parts_in, read_folder
+from reveil.tables.formats.parquet_file import ParquetFile
 from reveil.tables.formats.place import Place
 from reveil.tables.notation import Form, to_text
 from reveil.tables.schema import Column, Role, Schema, toml_key, undeclared
@@ -96,10 +99,10 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         check_path(path)
-        if _has_manifest(path):
+        if has_manifest(path):
             return Release.read(path)
-        first, files = _read_file(path, known), [path]
-        if not set(schema.sensitive) <= set(first.frame.columns) and batch_path(path).is_file():
+        first, files = _read_file(path, known), parts_in(path) if path.is_dir() else [path]
+        if not path.is_dir() and not set(schema.sensitive) <= set(first.frame.columns) and batch_path(path).is_file():
             second = _read_file(batch_path(path), known)
             files.append(batch_path(path))
     else:
@@ -108,19 +111,8 @@ def read_release(source: object, schema: Schema, *, types: Mapping[str, pl.DataT
     return _Reading(schema, types or {}).release(first, second, digest_of(*files) if files else None)
 
 
-def _has_manifest(path: Path) -> bool:
-    """Return whether a manifest of Reveil's lies beside a table; one that is damaged is still one."""
-    try:
-        manifest = read_json(manifest_path(path))
-    except ValueError:
-        return True
-    except OSError:
-        return False
-    return isinstance(manifest, dict) and "reveil" in manifest
-
-
 def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
-    form = find_format(path)
+    form = ParquetFile() if path.is_dir() else find_format(path)
 
     def check(names: Sequence[str], *, file: str | None = None, header_line: bool = False) -> None:
         plain = [form.plain_name(name) for name in names]
@@ -132,7 +124,10 @@ def _read_file(path: Path, known: PublishedSchema) -> FoundTable:
             )
         known.check_columns(plain, file=file, header_line=header_line)
 
-    table = form.read(path, null_values=known.null_values, check_names=check)
+    if path.is_dir():
+        table = read_folder(path, check_names=check)
+    else:
+        table = form.read(path, null_values=known.null_values, check_names=check)
     return FoundTable(table.frame.rename(form.plain_name), table.place)
 
 

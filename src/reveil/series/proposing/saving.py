@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import DataError
-from reveil.releases.files import Kept, draft_folder, write_file
+from reveil.releases.files import Kept, write_file
+from reveil.releases.placing import draft_folder
 from reveil.series.config import load_config
 from reveil.tables.schema import Role
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from reveil.core import registry
 from reveil.core.errors import FileError
 from reveil.tables.formats.dialect import DEFAULT_DIALECT
+from reveil.tables.formats.folder import is_table_folder, read_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,18 +70,26 @@ def read_file(
     check_names: NameCheck | None = None,
     dialect: Dialect = DEFAULT_DIALECT,
 ) -> RawTable:
-    """Read a raw table strictly, whatever its format; see :meth:`~reveil.tables.formats.base.Format.read`."""
+    """Read a raw table strictly, whatever its format; see :meth:`~reveil.tables.formats.base.Format.read`.
+
+    A folder is a table in Parquet parts.
+    """
     check_path(path)
+    if path.is_dir():
+        return read_folder(path, check_names=check_names)
     return find_format(path).speaking(dialect).read(path, null_values=null_values, check_names=check_names)
 
 
 def check_path(path: Path) -> None:
-    """Raise unless there is a file at this path."""
+    """Raise unless there is a file at this path, or a folder with a table in it."""
     try:
         str(path).encode()  # polars takes no path that is not UTF-8
-        if path.is_dir():
+        if path.is_dir() and not is_table_folder(path):
+            empty = not any(path.iterdir())
             raise FileError(
-                "this is a folder, not a file", file=path, hint=f"Name a {in_words(readable())} file in it."
+                "this folder is empty" if empty else "this is a folder, not a file, and no table is in it",
+                file=path,
+                hint=f"Name a {in_words(readable())} file in it, or a folder with part-00000.parquet and so on.",
             )
         if not path.exists():
             raise FileError("there is no such file", file=path, hint="Check the path.")

@@ -33,9 +33,13 @@ class Place:
 
     file: str
     lines: Lines | None = None
+    parts: tuple[tuple[int, str], ...] = ()  # of a table in a folder: the first row of each part, and its file
 
     def error(self, message: str, *, column: str, hint: str, row: int | None = None) -> DataError:
         """Build an error that points at a row: by line for CSV, else by row number, counted from 1."""
+        if row is not None and self.parts:
+            first, file = next((start, name) for start, name in reversed(self.parts) if start <= row)
+            return Place(file).error(message, column=column, hint=hint, row=row - first)
         line = None if row is None or self.lines is None else self.lines.of(row)
         if row is not None and line is None:
             message += f" (first in row {row + 1:,})"
