@@ -198,6 +198,24 @@ def test_round_edges_are_those_of_the_first_release(tmp_path):
     assert audit.summary["held"]
 
 
+def test_a_report_reads_snapshots_with_the_edges_that_the_releases_tell(tmp_path):
+    config, raw, out, page = (tmp_path / name for name in ("reveil.toml", "s.csv", "r.parquet", "page.html"))
+    config.write_text(_with("bins = [200, 400, 600, 800]", 'type = "number", bins = 5'))
+    people().write_csv(raw)
+    assert reveil("publish", raw, "-c", config, "-o", out).returncode == 0
+    done = reveil("report", "-c", config, "-o", page, "--releases", out, "--truth", raw)
+    assert (done.returncode, page.is_file()) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize(("bins", "domain"), [(5, ["10", "20"]), ([200, 400], ["10"]), ([200, 400], ["below 200"])])
+def test_a_domain_of_numbers_is_refused_where_bins_are_published(tmp_path, bins, domain):
+    schema = rv.Schema(person="pid", quasi=["age"], sensitive="income", bins={"income": bins})
+    guarantee = rv.TauSafety(m=2, domain=domain)
+    wrong = domain != ["below 200"]
+    with pytest.raises(rv.InputError if wrong else rv.RefusedError, match="published in bins" if wrong else "possible"):
+        rv.Series.open(tmp_path / "vault", schema, guarantee).publish(people().select("pid", "age", "income"))
+
+
 def test_forgetting_goes_through_every_column(tmp_path):
     schema = rv.Schema(person="pid", quasi=["age", "zip"], sensitive=["drug", "home/ward"])
     used = ["pid", "age", "zip", "drug", "home/ward"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reveil.core.errors import ConfigError, FileError, ReveilError
+from reveil.releases.domains import with_told_edges
 from reveil.releases.foreign import read_release
 from reveil.releases.release import Release
 from reveil.series import Series
@@ -111,11 +112,11 @@ def hold(
         raise ConfigError("a release is given twice", hint="Name each release once.")
     found = _with_rows(rows, given) if rows else [_given(one) for one in given]
     held = _numbered([_read(one, config.schema) for one in found])
+    told = with_told_edges(config.schema, *(own.manifest for own in held if own.manifest is not None))
     if truth:
-        held = _with_truth(held, list(truth), given, series, config.schema, where)
+        held = _with_truth(held, list(truth), given, series, told, where)
     made = config if series is None else series  # a series has filled in what its config does not name
-    schema = config.schema.of_records()
-    return Holdings(config.name, schema, made.guarantee, made.method, series, tuple(held), config.schema)
+    return Holdings(config.name, told.of_records(), made.guarantee, made.method, series, tuple(held), config.schema)
 
 
 def _given(source: Given) -> Held:

@@ -201,3 +201,15 @@ def promise_by_column(given: TauSafety, alone: Promise, joint: Schema, schema: S
         limits=stated(at_most(most, "value")),
         not_covered=tuple(uncovered),
     )
+
+
+def check_binned_domains(given: TauSafety, schema: Schema) -> None:
+    """Refuse a domain of numbers for a column that is published in bins: its values are the bins, all declared."""
+    for name in schema.sensitive:
+        domain = given.domain.get(name) if isinstance(given.domain, Mapping) else given.domain
+        if domain and schema[name].bins is not None and not set(domain) <= set(schema[name].declared):
+            raise ConfigError(
+                f"domain names values that column {name!r} does not have: it is published in bins",
+                column=name,
+                hint="Take domain out, and declare the edges: with bins = [10, 20, 30] every bin counts as possible.",
+            )

@@ -18,6 +18,7 @@ from reveil.guarantees.promising import made_by, promise_of
 from reveil.guarantees.settings import settings_of
 from reveil.guarantees.signatures import blind as blind_grade
 from reveil.guarantees.signatures.column_settings import (
+    check_binned_domains,
     check_columns,
     check_settings,
     declared_values,
@@ -214,6 +215,7 @@ class TauSafety(SignatureGuarantee):
         self._check_method(method)
         check_person(self.kind, schema)
         check_columns(self, schema)
+        check_binned_domains(self, schema)
         joint = joint_schema(schema, self.together or ())
         for name in joint.sensitive:
             declared = self.traits.declared_for(joint, name)
