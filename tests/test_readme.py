@@ -54,7 +54,7 @@ def test_make_targets_exist():
 
 def test_links_lead_somewhere():
     for page in [ROOT / "README.md", ROOT / "docs" / "decisions" / "README.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        for target in re.findall(r"(?:\]\(|<img src=\")([^)#:\"]+)[)\"]", page.read_text()):
             assert (page.parent / target).exists(), target
 
 
