@@ -68,6 +68,13 @@ def test_links_lead_somewhere():
             assert not anchor or anchor in anchors(aim.read_text()), f"{path.name}: {target}#{anchor}"
 
 
+def test_every_counterexample_of_the_sources_is_a_test():
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", page("papers.md"))
+    assert len(named) > 20
+    for path, name in named:
+        assert f"def {name}(" in (ROOT / path).read_text(), f"papers.md: {path}::{name}"
+
+
 def spelled(parameter):
     """Return how a parameter of a command is written."""
     return {parameter.make_metavar(click.Context(cli))} if isinstance(parameter, click.Argument) else {*parameter.opts}

@@ -54,6 +54,17 @@ def test_refused_only_if_nothing_can_be_done(values, rule, seed):
             form_groups(own, rule)
 
 
+def test_splitting_a_bad_group_may_mend_both_parts():
+    """Corollary 3 of source 004 says that it cannot. One person's budget refuses a group that the others may have."""
+    values = [0, 1, 2, 3, 4, 5, 6, 7]
+    spent = {"pair_item": np.array([7], np.int32), "pair_value": np.array([0], np.int32), "pair_need": np.array([9.0])}
+    own, rule = crowd(values, np.random.default_rng(0), **spent), Rule(ConstantRatio(releases=2), Fraction(2))
+    with pytest.raises(AssertionError):
+        check(own, np.zeros(8, np.int64), rule)  # eight people are too few for person 7 to be linked with the value 0
+    assert check(own, np.array([0, 0, 0, 0, 1, 1, 1, 1]), rule).tolist() == [4, 4]
+    assert check(own, form_groups(own, rule), rule).min() >= rule.least
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000))
 def test_pairs_that_need_more(seed):
