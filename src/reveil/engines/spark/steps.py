@@ -6,9 +6,11 @@ with which others it is worked on, and ``side`` from which of two tables it come
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import secrets
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,6 +215,17 @@ def _failing_softly(terms: Terms, answers: Callable[[], Iterator[Piece]]) -> Ite
         yield from answers()
     except Exception as error:  # noqa: BLE001  (Spark would log it and do the same again)
         yield Piece(_FAILED, 0, _ERROR + packed_error(error))
+    _set_modules_aside()
+
+
+def _set_modules_aside() -> None:
+    """Keep what was imported out of the search for garbage, which PySpark makes after each task: it took half of it."""
+    if len(sys.modules) > _imported[0]:
+        _imported[0] = len(sys.modules)
+        gc.freeze()
+
+
+_imported = [0]
 
 
 def _batch(pieces: Sequence[Piece]) -> pa.RecordBatch:
