@@ -109,6 +109,13 @@ class Grouper(ABC):
         """Say what this grouper needs that a model as a whole does not ask for, or None."""
         return None
 
+    def reason_against_cells(self) -> str | None:
+        """Say why a table in shards cannot be grouped cell by cell, or None if it can.
+
+        Then ``group_cell`` groups a cell as :mod:`reveil.grouping.top_cuts` finds them.
+        """
+        return f"the method {self.name!r} looks at all records at once"
+
     @abstractmethod
     def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
