@@ -195,9 +195,10 @@ def check_feasible(codes: Codes, model: Model) -> None:
         if not part.verdict(whole)[0]:
             raise InfeasibleError(
                 f"the whole table does not satisfy {part!r} ({part.sentence()})",
-                hint=f"All {codes.n:,} records together reach {_level(part.achieved(whole))}. Ask for no more.",
+                hint=f"All {codes.n:,} records together reach {level_in_words(part.achieved(whole))}. Ask for no more.",
             )
 
 
-def _level(achieved: dict[str, JSON]) -> str:
+def level_in_words(achieved: dict[str, JSON]) -> str:
+    """Return the levels that records reach, for a message."""
     return ", ".join(f"{key} = {value}" for key, value in achieved.items())
