@@ -9,13 +9,10 @@ import pickle
 import re
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from reveil.core.errors import InputError, ReveilError
 from reveil.engines.scratch import no_room
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 INSTALL = (
     "Install Reveil with its extra, reveil[spark], into the Python of the workers, the same versions as here, and let "
@@ -48,8 +45,11 @@ def raise_packed(content: bytes) -> NoReturn:
     raise error
 
 
-def in_our_words(text: str, folders: Sequence[Path]) -> ReveilError:
-    """Return what is said where Spark gave up, by what it says itself; nothing of that is passed on but names."""
+def in_our_words(text: str, folder: Path) -> ReveilError:
+    """Return what is said where Spark gave up, by what it says itself; nothing of that is passed on but names.
+
+    ``folder`` is the one for temporary files, of this machine.
+    """
     if (found := _MISSING.search(text)) is not None:
         return EngineError(f"the workers of Spark have no {found[1].split('.')[0]}", hint=INSTALL)
     if "PYTHON_VERSION_MISMATCH" in text:
@@ -57,7 +57,7 @@ def in_our_words(text: str, folders: Sequence[Path]) -> ReveilError:
     if "Cannot run program" in text:
         return EngineError("the workers of Spark cannot start Python", hint=INSTALL)
     if any(said in text for said in _FULL):
-        return no_room(folders[0])
+        return no_room(folder)
     if "OutOfMemoryError" in text or "exit code 137" in text:
         return EngineError(
             "a worker of Spark has too little memory",

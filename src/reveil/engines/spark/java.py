@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 from reveil.core.errors import printed
 from reveil.engines.spark.failures import EngineError
@@ -21,7 +20,7 @@ _VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')
 def check_java() -> None:
     """Refuse a machine without Java, and one whose Java is too old."""
     home = os.environ.get("JAVA_HOME")
-    named = shutil.which("java") if not home else shutil.which(Path(home) / "bin" / "java")
+    named = shutil.which("java") if not home else shutil.which(f"{home}/bin/java")
     if named is None:
         where = f" in JAVA_HOME, {printed(home)}" if home else ""
         raise EngineError(f"Spark needs Java, and there is none{where}", hint=_HINT)

@@ -98,7 +98,7 @@ class Jobs:
         except (PySparkException, Py4JError, OSError, EOFError) as error:
             if alone:
                 raise self._nobody() from None
-            raise in_our_words(str(error), [local_folder().folder.parent]) from None
+            raise in_our_words(str(error), local_folder().folder.parent) from None
         finally:
             over.set()
             watcher.join()

@@ -56,10 +56,8 @@ SETTINGS = {
 def open_session(master: str | None) -> tuple[SparkSession, bool]:
     """Return a session, and whether it was started here."""
     _check_installed()
-    from pyspark.sql import SparkSession
-
-    given = SparkSession.getActiveSession()
-    if given is not None and not given.sparkContext._jsc.sc().isStopped():
+    given = _given()
+    if given is not None:
         return _checked(given, master), False
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if master is None and not submitted:
@@ -72,6 +70,13 @@ def open_session(master: str | None) -> tuple[SparkSession, bool]:
     if not submitted:
         check_java()
     return _started(master, submitted=submitted), True
+
+
+def _given() -> SparkSession | None:
+    """Return the session of the caller's."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
 
 
 def _check_installed() -> None:
@@ -143,7 +148,7 @@ def _not_started(error: Exception) -> Exception:
             "Java could not be started for Spark",
             hint="`spark-submit --version` says why; JAVA_HOME and spark-defaults.conf are where to look.",
         )
-    return in_our_words(text, [local_folder().folder.parent])
+    return in_our_words(text, local_folder().folder.parent)
 
 
 def _settings(master: str | None, conf: SparkConf) -> dict[str, str]:

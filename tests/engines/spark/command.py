@@ -1,0 +1,5 @@
+"""The program of docs/scale.md for spark-submit."""
+
+from reveil.cli import main
+
+main()
