@@ -17,7 +17,6 @@ import polars as pl
 from reveil.core.arrays import CodeArray, IntArray
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import cuts, gains
-from reveil.core.kernels.widening import Attributes
 from reveil.engines.shards import COUNTED
 from reveil.grouping.groupers import _cutting
 from reveil.grouping.widths import attributes_of
@@ -27,6 +26,7 @@ from reveil.models.statistics import GroupStats, Histogram, Reference
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from reveil.core.kernels.widening import Attributes
     from reveil.engines.shards import Shards
     from reveil.grouping.groupers.mondrian import Mondrian
     from reveil.models.base import Model
@@ -205,8 +205,6 @@ def top_cells(
 class _Along(NamedTuple):
     """Where a cell may be cut along one attribute."""
 
-    gain: float
-    best: Cut | None
     middle: Cut | None
     width: float
     most: int  # how often the most frequent code occurs
@@ -242,7 +240,7 @@ class _TopGrower:
         n, occurring = self.sizes[0], self._meet(counts)
         while live := [cell for cell, size in self.sizes.items() if size > self.cell_rows and size >= 2 * self.least]:
             counts = counts or self._counted(live)
-            made = self._accepted(self._proposals(counts, live))
+            made = self._made(counts, live)
             self.tree, _ = self.tree.with_cuts(made)
             sizes = {}
             for cell, cut in made.items():
@@ -284,33 +282,42 @@ class _TopGrower:
 
     # Where cells may be cut, the best first
 
-    def _proposals(
-        self, counts: Mapping[tuple[int, int], Counted], live: Sequence[int]
-    ) -> dict[int, list[Cut]]:
-        """Return the cuts of each cell in the order in which they are tried."""
-        found = {cell: [self._along(a, *counts[cell, a]) for a in range(len(self.quasi))] for cell in live}
+    def _made(self, counts: Mapping[tuple[int, int], Counted], live: Sequence[int]) -> dict[int, Cut]:
+        """Return the cut of each cell that can be cut, as :class:`~reveil.grouping.groupers._cutting.Grower` tries."""
+        by_loss = self.method.chosen == "loss"
+        made = self._accepted({cell: self._by_loss(counts, cell) for cell in live}) if by_loss else {}
+        if by_loss and not self.model.tags.reads_values:
+            return made
+        left = [cell for cell in live if cell not in made]
+        return made | self._accepted(self._by_order(counts, left))
+
+    def _by_loss(self, counts: Mapping[tuple[int, int], Counted], cell: int) -> list[Cut]:
+        """Return the cuts that make cells narrowest, the best attribute first."""
+        gain, found = [], []
+        for a in range(len(self.quasi)):
+            rows, one = _laid_out(*counts[cell, a])
+            own = _one(self.attributes, a)
+            marks = gains.SeenMarks(np.zeros(len(own.positions), np.int64), np.zeros(1, np.int64))
+            best = gains.BestCuts(np.empty((1, 1)), np.empty((1, 1), np.int32), np.empty((1, 1), np.int64))
+            gains.propose(rows, *one, own, self.least, _cutting.WHOLE, marks, best)
+            gain.append(float(best.gain[0, 0]))
+            found.append(Cut(a, int(best.cut[0, 0]), int(best.left[0, 0])))
+        return [found[a] for a in _preferred(gain) if found[a].left > 0]
+
+    def _by_order(self, counts: Mapping[tuple[int, int], Counted], cells: Sequence[int]) -> dict[int, list[Cut]]:
+        """Return the cuts in the middle, the preferred attribute first."""
+        along = {cell: [self._along(a, *counts[cell, a]) for a in range(len(self.quasi))] for cell in cells}
         halves: Halves = {}
         if self.method.chosen == "gain":
             if not self.sensitive:
                 raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use another.")
-            halves = self._halves({cell: [along.middle for along in own if along.middle] for cell, own in found.items()})
-        return {cell: self._in_order(cell, own, halves) for cell, own in found.items()}
+            halves = self._halves({cell: [own.middle for own in found if own.middle] for cell, found in along.items()})
+        return {cell: self._in_order(cell, found, halves) for cell, found in along.items()}
 
     def _along(self, a: int, codes: CodeArray, many: IntArray) -> _Along:
-        """Return where a cell may be cut along one attribute: its records are laid out in the order of their codes."""
-        rows = np.repeat(codes, many).reshape(-1, 1)
-        one = np.zeros(1, np.int64), np.array([len(rows)], np.int64)
-        best = None
-        gain = -1.0
-        if self.method.chosen == "loss":
-            own = _one(self.attributes, a)
-            marks = gains.SeenMarks(np.zeros(len(own.positions), np.int64), np.zeros(1, np.int64))
-            found = gains.BestCuts(np.empty((1, 1)), np.empty((1, 1), np.int32), np.empty((1, 1), np.int64))
-            gains.propose(rows, *one, own, self.least, _cutting.WHOLE, marks, found)
-            gain = float(found.gain[0, 0])
-            best = Cut(a, int(found.cut[0, 0]), int(found.left[0, 0])) if found.left[0, 0] > 0 else None
         middle = None
         if codes[0] < codes[-1]:
+            rows, one = _laid_out(codes, many)
             depth = self.quasi[a].boundaries
             boundaries = cuts.Boundaries(depth, _cutting.next_lower(depth), np.zeros(1, np.int64))
             nodes = cuts.Nodes(*one, np.zeros(1, np.int64), codes[:1], codes[-1:])
@@ -318,26 +325,19 @@ class _TopGrower:
             cuts.propose(rows, nodes, boundaries, self.least, np.zeros(self.codes[a] + 1, np.int32), halved)
             middle = Cut(a, int(halved.cut[0]), int(halved.left[0])) if halved.left[0] > 0 else None
         width = float(self.positions[a][codes[-1]] - self.positions[a][codes[0]])
-        return _Along(gain, best, middle, width, int(many.max()))
+        return _Along(middle, width, int(many.max()))
 
     def _in_order(self, cell: int, along: Sequence[_Along], halves: Halves) -> list[Cut]:
-        """Return the cuts of a cell as :class:`~reveil.grouping.groupers._cutting.Grower` tries them."""
-        tried: list[Cut | None] = []
-        choose, size = self.method.chosen, self.sizes[cell]
-        if choose == "loss":
-            tried += [along[a].best for a in _preferred([own.gain for own in along])]
-        if choose in ("width", "loss"):
+        if self.method.chosen in ("width", "loss"):
             score = [own.width for own in along]
-        elif choose == "degeneracy":
-            score = [-own.most / size for own in along]
+        elif self.method.chosen == "degeneracy":
+            score = [-own.most / self.sizes[cell] for own in along]
         else:
             score = self._bits_gained(cell, along, halves)
-        if choose != "loss" or self.model.tags.reads_values:
-            tried += [along[a].middle for a in _preferred(score)]
-        return [cut for cut in tried if cut is not None]
+        return [cut for a in _preferred(score) if (cut := along[a].middle) is not None]
 
     def _bits_gained(self, cell: int, along: Sequence[_Along], halves: Halves) -> list[float]:
-        """Return how many bits about the first sensitive attribute the middle cut of each attribute gives per record."""
+        """Return how many bits about the first sensitive attribute each middle cut gives per record."""
         found, turn, size = [], 0, self.sizes[cell]
         for own in along:
             if own.middle is None:
@@ -384,8 +384,9 @@ class _TopGrower:
                 codes, many = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
                 histograms[own.name] = Histogram.of_counts(groups, codes, many, len(parts), own.size)
             stats = GroupStats(sizes, histograms, self.references)
-        good = self.model.verdict(stats).reshape(-1, 2).all(axis=1)
-        return {(cell, turn): bool(ok) for (cell, turn, _), ok in zip(pairs, good, strict=True)}
+        good = self.model.verdict(stats)
+        valid = good[::2] & good[1::2]
+        return {(cell, turn): bool(ok) for (cell, turn, _), ok in zip(pairs, valid, strict=True)}
 
 
 def _codes(table: pl.DataFrame, many: int) -> list[CodeArray]:
@@ -421,6 +422,12 @@ def _one(attributes: Attributes, a: int) -> Attributes:
         level_offsets=attributes.level_offsets[a : a + 1],
         levels=attributes.levels[a : a + 1],
     )
+
+
+def _laid_out(codes: CodeArray, many: IntArray) -> tuple[CodeArray, tuple[IntArray, IntArray]]:
+    """Return the records of a cell in the order of their codes, as the kernels take them: as one node."""
+    rows = np.repeat(codes, many).reshape(-1, 1)
+    return rows, (np.zeros(1, np.int64), np.array([len(rows)], np.int64))
 
 
 def _preferred(score: Sequence[float]) -> list[int]:

@@ -103,7 +103,8 @@ class Manifest(Mapping[str, JSON]):
     rows became one value of each column (``*``: of all others). ``digest`` is that of the bytes as they were written,
     ``digests`` has it for each format, ``previous`` is the digest of the manifest before. ``parts`` are those of a
     release in a folder, whose digest is one over theirs. ``engine`` is which one worked, where it was not this
-    machine's memory, and with how many rows at once: groups depend on it. ``others`` are keys that this version does not know.
+    machine's memory, and with how many rows at once: groups depend on it. ``others`` are keys that this
+    version does not know.
     """
 
     series: str | None
@@ -262,7 +263,19 @@ KEYS = (
     *("selection", "adopted", "domains", "records", "digest", "digests", "parts", "engine", "previous"),
 )
 OPTIONAL = frozenset(
-    ["reveil", "series_id", "promise", "stale", "selection", "adopted", "domains", "records", "digests", "parts", "engine"]
+    [
+        "reveil",
+        "series_id",
+        "promise",
+        "stale",
+        "selection",
+        "adopted",
+        "domains",
+        "records",
+        "digests",
+        "parts",
+        "engine",
+    ]
 )
 _FORMS = ("interval", "set", "label", "value", "foreign")  # of cells, as reveil.tables.notation has them
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reveil.core.errors import FileError
+from reveil.engines.shards import with_column
 from reveil.releases.files import write_table
 from reveil.releases.folders import PART_ROWS, part_name
 from reveil.releases.manifest import TablePart
@@ -76,7 +77,7 @@ def write_parts(
     """Write rows to the parts of a folder; ``names`` says how a column is called in the files."""
     part_rows = min(PART_ROWS, engine.shard_rows)
     parts = max(1, -(-records // part_rows))
-    schema = pl.Schema({**rows.schema, PART: pl.Int32})
+    schema = with_column(rows.schema, PART, pl.Int32())
     work = WritePart(str(folder), str(engine.scratch), number, seat, tuple(names.items()))
     written = rows.map(DealIntoParts(seat, parts), schema).each(PART, work, _WRITTEN).collect()
     found = {part: TablePart(part_name(part), many, digest) for part, many, digest in written.iter_rows()}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.assembly import Prepared
-    from reveil.releases.manifest import Manifest
     from reveil.guarantees.base import Guarantee
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
 
 _SUPPRESS, _DELTA = "suppress", "delta"

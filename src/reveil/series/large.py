@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, FileError
@@ -33,6 +32,7 @@ from reveil.verification.in_shards import verify_in_shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from reveil.engines.shards import Engine
     from reveil.guarantees.static.in_shards import GroupedShards

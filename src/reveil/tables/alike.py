@@ -78,7 +78,9 @@ def one_spelling(cells: pl.Series, known: Iterable[str] = (), missing: Iterable[
     ``missing`` cells, known or not: else those who have none could be told apart, and pass for diverse.
     """
     distinct = cells.drop_nulls().unique()
-    table = spelling_of_each(distinct, lambda: cells.alias("text").to_frame().group_by("text").len("records"), known, missing)
+    table = spelling_of_each(
+        distinct, lambda: cells.alias("text").to_frame().group_by("text").len("records"), known, missing
+    )
     return _replaced(cells, table["text"], table["spelling"])
 
 

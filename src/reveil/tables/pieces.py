@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,7 +82,7 @@ def pieces_of(source: str | Path, schema: Schema, piece_rows: int) -> Pieces:
         rows = form.rows(path)
         many = max(1, -(-rows // piece_rows))
         ends = [rows * n // many for n in range(many + 1)]
-        for first, end in zip(ends[:-1], ends[1:], strict=True):
+        for first, end in pairwise(ends):
             if end > first:
                 found.append((str(path.resolve()), first, end - first, number + first))
         number += rows
@@ -108,7 +109,9 @@ def read_piece(piece: dict[str, object], schema: Schema) -> Snapshot:
     return settled(frame, schema, place, from_text=False, origin=path.name)
 
 
-def each_piece(table: pl.DataFrame, schema: Schema) -> Iterator[tuple[Snapshot, np.ndarray[tuple[int], np.dtype[np.int64]]]]:
+def each_piece(
+    table: pl.DataFrame, schema: Schema
+) -> Iterator[tuple[Snapshot, np.ndarray[tuple[int], np.dtype[np.int64]]]]:
     """Read the pieces that a shard lists, each with the numbers of its records."""
     for piece in table.iter_rows(named=True):
         yield read_piece(piece, schema), np.arange(piece["number"], piece["number"] + piece["rows"])
@@ -150,9 +153,7 @@ def in_one_spelling(pieces: Pieces, shards: Shards, most: int) -> Pieces:
     folding = tuple(own.name for own in schema.columns if own.folds and own.role not in (Role.PERSON, Role.IDENTIFIER))
     if not folding:
         return pieces
-    exact = schema.with_columns(
-        [replace(own, compare=EXACT) if own.name in folding else own for own in schema.columns]
-    )
+    exact = schema.with_columns([replace(own, compare=EXACT) if own.name in folding else own for own in schema.columns])
     counted = shards.count(CountSpellings(exact, folding), most)
     known = {}
     for at, name in enumerate(folding):

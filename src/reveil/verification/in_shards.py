@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,8 +56,9 @@ if TYPE_CHECKING:
     from reveil.verification.arrays import Codes, Ints
 
 _PART = pl.Schema({"part": pl.Int32})
-_REACHED = pl.Schema({"groups": pl.Int64, "levels": pl.String})
-_BUCKETS = 256
+_REACHED = pl.Schema({"groups": pl.Int64, "levels": pl.String, "apart": pl.Float64})
+_FEW = 16  # groups whose rows lie together by chance
+_DEVIATIONS = 9.0  # of so many groups whose rows dice put anywhere: less than once in 10**18
 NUMBER, PIECE = "number", "piece"
 
 
@@ -76,16 +78,19 @@ def verify_in_shards(
     listed = engine.scatter((pl.DataFrame({"part": [n]}, schema=_PART) for n in range(len(parts))), _PART)
     rows = _Columns.of(first, pieces.schema)
     starts = tuple(pieces.table["number"].to_list())
-    read = listed.map(ReadPart(str(folder), str(engine.scratch), starts, rows), rows.read)
-    checked = read.each(PIECE, CheckRecords(pieces, manifest, rows), rows.checked).kept()
-    if int(checked.map(_rows_of, pl.Schema({COUNTED: pl.Int64})).collect()[COUNTED].sum()) != pieces.rows:
+    before = tuple(accumulate((part.rows for part in parts), initial=0))
+    read = listed.map(ReadPart(str(folder), str(engine.scratch), starts, before, rows), rows.read)
+    buckets = 2 * -(-pieces.rows // engine.shard_rows)
+    checked = read.each(PIECE, CheckRecords(pieces, manifest, rows, buckets), rows.checked)
+    if int(checked.count(_rows_of)[COUNTED].sum()) != pieces.rows:
         raise VerificationError("a record of the snapshot is not published")
-    _check_members(listed.map(ReadPart(str(folder), str(engine.scratch), starts, rows), rows.read), pieces, engine, rows)
+    _check_members(read, pieces, engine, rows)
     values = asked.reads_values or told.reads_values
     scales = [_scale_of(checked, pieces.schema, name, s) for s, name in enumerate(rows.sensitive)] if values else []
     reached = checked.each("bucket", JudgeGroups(told, asked, tuple(scales)), _REACHED).collect()
     checked.drop()
     groups = int(reached["groups"].sum())
+    _check_dealt(float(reached["apart"].sum()), groups)
     levels = [worst(own) for own in zip(*map(json.loads, reached["levels"]), strict=True)]
     achieved = together(levels)
     empty = replace(example, frame=example.frame.clear())
@@ -125,15 +130,14 @@ class _Columns:
     def read(self) -> pl.Schema:
         """The columns of rows as they were read."""
         own = {f"c{at}": dtype for at, dtype in enumerate(self.types)}
-        return pl.Schema({NUMBER: pl.Int64(), PIECE: pl.Int32(), **own})
+        return pl.Schema({NUMBER: pl.Int64(), PIECE: pl.Int32(), "place": pl.Float64(), **own})
 
     @property
     def checked(self) -> pl.Schema:
         """The columns of rows that were compared with their records: the marks of their boxes, and their values."""
         values = {f"s{at}": self.types[self.names.index(name)] for at, name in enumerate(self.sensitive)}
-        return pl.Schema(
-            {"high": pl.Int64(), "low": pl.Int64(), "bucket": pl.Int32(), PIECE: pl.Int32(), "rows": pl.Int64(), **values}
-        )
+        marks = {"high": pl.Int64(), "low": pl.Int64(), "bucket": pl.Int32(), "place": pl.Float64()}
+        return pl.Schema({**marks, **values})
 
     def table(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows as they stand in a part."""
@@ -147,6 +151,7 @@ class ReadPart:
     folder: str
     private: str
     starts: tuple[int, ...]
+    before: tuple[int, ...]  # rows in the parts before each, and in all of them
     columns: _Columns
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -165,7 +170,8 @@ class ReadPart:
             check_order(numbers)
             piece = np.searchsorted(np.array(self.starts), numbers, side="right") - 1
             own = {f"c{at}": rows[name] for at, name in enumerate(self.columns.names)}
-            found.append(pl.DataFrame({NUMBER: numbers, PIECE: piece.astype(np.int32), **own}))
+            place = (self.before[part] + np.arange(rows.height) + 0.5) / max(self.before[-1], 1)
+            found.append(pl.DataFrame({NUMBER: numbers, PIECE: piece.astype(np.int32), "place": place, **own}))
         return pl.concat(found)
 
 
@@ -176,6 +182,7 @@ class CheckRecords:
     pieces: Pieces
     manifest: Manifest
     columns: _Columns
+    buckets: int
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Check the rows of one piece, all of which are here."""
@@ -198,9 +205,8 @@ class CheckRecords:
         check_rows(release, snapshot, lines, np.arange(rows.height), none)
         high, low = (self._marks(release, seed)[release.classes] for seed in (3, 4))
         own = {f"s{at}": release.values[name] for at, name in enumerate(self.columns.sensitive)}
-        found = {"high": high, "low": low, "bucket": (high % _BUCKETS).astype(np.int32)}
-        more = {PIECE: np.full(len(high), n, np.int32), "rows": np.ones(len(high), np.int64)}
-        return pl.DataFrame({**found, **more, **own}, schema=self.columns.checked)
+        found = {"high": high, "low": low, "bucket": (high % self.buckets).astype(np.int32)}
+        return pl.DataFrame({**found, "place": rows["place"], **own}, schema=self.columns.checked)
 
     @staticmethod
     def _marks(release: Release, seed: int) -> Ints:
@@ -212,7 +218,7 @@ class CheckRecords:
 
 
 def _rows_of(table: pl.DataFrame) -> pl.DataFrame:
-    return table.select(pl.col("rows").sum().alias(COUNTED))
+    return pl.DataFrame({COUNTED: [table.height]}, schema={COUNTED: pl.Int64})
 
 
 # Sets may have values that somebody has, and no others
@@ -341,4 +347,21 @@ class JudgeGroups:
                         f"a group does not satisfy {demand!r}", hint=f"{int((~good).sum()):,} of {many:,} groups fail."
                     )
         levels: list[Mapping[str, object]] = [demand.achieved(counts) for demand in self.told.demands]
-        return pl.DataFrame({"groups": [many], "levels": [json.dumps(levels)]}, schema=_REACHED)
+        apart = np.bincount(group, weights=table["place"].to_numpy() - 0.5, minlength=many) ** 2 / sizes
+        return pl.DataFrame(
+            {"groups": [many], "levels": [json.dumps(levels)], "apart": [float(apart.sum())]}, schema=_REACHED
+        )
+
+
+def _check_dealt(apart: float, groups: int) -> None:
+    """Refuse a release in which rows of a group lie near each other: parts would show how the table was divided.
+
+    Dice put each row anywhere, with places from 0 to 1. The squared distance of a group's rows from the middle, added
+    up and divided by their number, is then 1/12 on average, whatever the group, with a variance of at most 1/72; rows
+    that lie together have more.
+    """
+    if groups >= _FEW and apart - groups / 12 > _DEVIATIONS * np.sqrt(groups / 72):
+        raise VerificationError(
+            "the rows of groups lie near each other",
+            hint="Whoever sees in which part a row is could tell which cuts were made first.",
+        )

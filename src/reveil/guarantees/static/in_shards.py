@@ -17,6 +17,7 @@ import polars as pl
 
 from reveil.core.errors import InfeasibleError
 from reveil.core.levels import worst
+from reveil.engines.shards import with_column
 from reveil.grouping.groupers._cutting import Cell
 from reveil.grouping.groupers.base import level_in_words
 from reveil.grouping.recoders.boxes import BoxRecoder
@@ -28,7 +29,6 @@ from reveil.models.statistics import GroupStats, Histogram, Partition
 from reveil.releases.table import PublishedTable
 from reveil.tables.pieces import each_piece
 from reveil.tables.schema import Role
-from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from reveil.models.encoding import Domains
     from reveil.models.statistics import Reference
     from reveil.releases.table import Cells
+    from reveil.tables.notation import Form
     from reveil.tables.pieces import Pieces
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 NUMBER, TIE, SEAT, HIGH, LOW, WIDTH, BUCKET = "number", "tie", "seat", "high", "low", "width", "bucket"
 _REACHED = pl.Schema({"groups": pl.Int64, "levels": pl.String})
 _MOST_COUNTS = 50_000_000  # counts of codes by cell that one memory holds
-_BUCKETS = 256
 
 
 def cell_column(place: int) -> str:
@@ -160,7 +160,10 @@ class GroupCell:
             return self.returns.to_frame()
         codes = Codes(
             tuple(Attribute(own, table[quasi_column(a)].to_numpy()) for a, own in enumerate(domains.quasi)),
-            tuple(SensitiveAttribute(own, table[sensitive_column(s)].to_numpy()) for s, own in enumerate(domains.sensitive)),
+            tuple(
+                SensitiveAttribute(own, table[sensitive_column(s)].to_numpy())
+                for s, own in enumerate(domains.sensitive)
+            ),
             n,
         )
         cell = Cell(table[TIE].to_numpy(), self.occurring)
@@ -238,23 +241,35 @@ def group_in_shards(
     typed, forms = shape.example()
     returns = shape.rows(typed)
     work = GroupCell(shape, method, model, dice, top.occurring, top.references, returns)
-    placed = coded.map(PlaceInCells(top.tree, len(domains.quasi)), pl.Schema({**shape.coded, CELL: pl.Int32}))
+    placed = coded.map(PlaceInCells(top.tree, len(domains.quasi)), with_column(shape.coded, CELL, pl.Int32()))
     rows = placed.each(CELL, work, returns)
     coded.drop()
-    groups, achieved = _reached(rows, model, top.references)
+    groups, achieved = _reached(rows, model, top.references, buckets_for(top.n, engine.shard_rows))
     weights = sum(own.weight for own in domains.quasi)
-    width = rows.map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].sum() / max(top.n * weights, 1)
-    return GroupedShards(rows, typed, forms, shape, top.n, groups, achieved, float(width))
+    widths = rows.map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].to_numpy()
+    width = float(np.sort(widths).sum()) / max(top.n * weights, 1)  # sorted: the sum does not depend on the shards
+    return GroupedShards(rows, typed, forms, shape, top.n, groups, achieved, width)
 
 
 def _widths(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(pl.col(WIDTH).sum())
 
 
-def _reached(rows: Shards, model: Model, references: Mapping[str, Reference]) -> tuple[int, dict[str, JSON]]:
+def buckets_for(rows: int, shard_rows: int) -> int:
+    """Return into how many buckets rows are dealt by their box, so that one holds less than a shard."""
+    return 2 * -(-rows // shard_rows)
+
+
+def _reached(
+    rows: Shards, model: Model, references: Mapping[str, Reference], buckets: int
+) -> tuple[int, dict[str, JSON]]:
     names = [HIGH, LOW, *map(sensitive_column, range(len(references)))]
-    bucketed = pl.Schema({**{name: rows.schema[name] for name in names}, BUCKET: pl.Int32})
-    found = rows.map(InBuckets(tuple(names)), bucketed).each(BUCKET, CountGroups(model, references), _REACHED).collect()
+    bucketed = with_column(pl.Schema({name: rows.schema[name] for name in names}), BUCKET, pl.Int32())
+    found = (
+        rows.map(InBuckets(tuple(names), buckets), bucketed)
+        .each(BUCKET, CountGroups(model, references), _REACHED)
+        .collect()
+    )
     levels = [json.loads(own) for own in found["levels"]]
     return int(found["groups"].sum()), told_together([worst(parts) for parts in zip(*levels, strict=True)])
 
@@ -264,10 +279,11 @@ class InBuckets:
     """Work: rows by their box, in buckets that have all rows of a box."""
 
     names: tuple[str, ...]
+    buckets: int
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Place a shard."""
-        return table.select(*self.names, (pl.col(HIGH) % _BUCKETS).cast(pl.Int32).alias(BUCKET))
+        return table.select(*self.names, (pl.col(HIGH) % self.buckets).cast(pl.Int32).alias(BUCKET))
 
 
 def check_whole(n: int, references: Mapping[str, Reference], model: Model) -> None:
@@ -276,7 +292,9 @@ def check_whole(n: int, references: Mapping[str, Reference], model: Model) -> No
     histograms = {}
     for name, own in read.items():
         codes = np.flatnonzero(own.counts)
-        histograms[name] = Histogram.of_counts(np.zeros(len(codes), np.int64), codes, own.counts[codes], 1, len(own.counts))
+        histograms[name] = Histogram.of_counts(
+            np.zeros(len(codes), np.int64), codes, own.counts[codes], 1, len(own.counts)
+        )
     whole = GroupStats(np.array([n], np.int64), histograms, dict(read))
     for part in model.parts:
         if not part.verdict(whole)[0]:
