@@ -6,8 +6,8 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,11 +50,9 @@ class Cluster:
         self.address = ""
         self._start("master", "--host", "127.0.0.1", "--port", "0")
         self.address = self._says("master", r"Starting Spark master at (spark://\S+)")
-        for n in range(workers):
-            self.add(n)
+        self.workers = [self._add(n) for n in range(workers)]
 
-    def add(self, number: int) -> subprocess.Popen[bytes]:
-        """Start a worker."""
+    def _add(self, number: int) -> subprocess.Popen[bytes]:
         name = f"worker-{number}"
         started = self._start(
             name, "--cores", "1", "--memory", "1g", "--work-dir", str(self.folder / f"{name}-work"), self.address
@@ -77,7 +75,9 @@ class Cluster:
                     "0",
                     *arguments,
                 ],
-                env=surroundings(SPARK_DAEMON_JAVA_OPTS=_QUICK, SPARK_DAEMON_MEMORY="256m", SPARK_LOCAL_DIRS=str(local)),
+                env=surroundings(
+                    SPARK_DAEMON_JAVA_OPTS=_QUICK, SPARK_DAEMON_MEMORY="256m", SPARK_LOCAL_DIRS=str(local)
+                ),
                 cwd=self.folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -106,10 +106,8 @@ class Cluster:
 def kill_all_of(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and everything that it started."""
     for pid in below(process.pid):
-        try:
+        with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     process.wait()
 
 
@@ -142,11 +140,3 @@ def contents(folder: Path) -> Iterator[tuple[Path, bytes]]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path, path.read_bytes()
-
-
-def python(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
-    """Run this Python to its end."""
-    environment = surroundings(**more.pop("env", {}))
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)], env=environment, capture_output=True, text=True, timeout=LONGEST, **more
-    )

@@ -20,11 +20,3 @@ def session():
     assert ours
     yield started
     started.stop()
-
-
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory):
-    """Return a master with two workers."""
-    running = clusters.Cluster(tmp_path_factory.mktemp("cluster"))
-    yield running
-    running.stop()

@@ -7,10 +7,11 @@ from reveil.series.publishing import publish_file
 
 
 def _stage(name):
-    print("stage", name, flush=True)
+    sys.stdout.write(f"stage {name}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
     data, config, out = sys.argv[1:]
     publish_file(load_config(config), data, out, stage=_stage)
-    print("done", flush=True)
+    sys.stdout.write("done\n")

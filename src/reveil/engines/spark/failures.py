@@ -26,14 +26,21 @@ class EngineError(InputError):
     """Machines that cannot be had, or cannot do the work: names what is missing and where."""
 
 
+class WorkError(RuntimeError):
+    """Work failed as no work should: a mistake of the program, of which its kind and place are told."""
+
+
 def packed_error(error: Exception) -> bytes:
     """Return an error as bytes; of one that is not ours, what it is and where, for its text may quote cells."""
+    if isinstance(error, WorkError):  # it comes from another worker
+        return pickle.dumps((WorkError, str(error), {}))
     if isinstance(error, ReveilError):
         return pickle.dumps((type(error), error.message, error.__dict__))
     if isinstance(error, MemoryError):
         return packed_error(EngineError("a worker has too little memory for a shard", hint="Make shard_rows smaller."))
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return pickle.dumps((RuntimeError, f"{type(error).__name__} on a worker, in {Path(frame.filename).name}:{frame.lineno}", {}))
+    where = f"{Path(frame.filename).name}:{frame.lineno}"
+    return pickle.dumps((WorkError, f"{type(error).__name__} on a worker, in {where}", {}))
 
 
 def raise_packed(content: bytes) -> NoReturn:

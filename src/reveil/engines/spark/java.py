@@ -11,9 +11,7 @@ from reveil.core.errors import printed
 from reveil.engines.spark.failures import EngineError
 
 LEAST = 17
-_HINT = (
-    f"Install Java {LEAST} or newer (apt-get install openjdk-17-jre-headless), or let the variable JAVA_HOME name its folder."
-)
+_HINT = f"Install it (apt-get install openjdk-{LEAST}-jre-headless), or let the variable JAVA_HOME name its folder."
 _VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')
 
 

@@ -137,7 +137,7 @@ def _started(master: str | None, *, submitted: bool) -> SparkSession:
                 silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
                 gateway = launch_gateway(conf, silent)
             return SparkSession(SparkContext(conf=conf, gateway=gateway))
-        except Exception as error:  # of py4j, of Java or of the system, and all of them quote settings
+        except Exception as error:  # noqa: BLE001  (of py4j, of Java or of the system, and all of them quote settings)
             raise _not_started(error) from None
 
 

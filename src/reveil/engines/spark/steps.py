@@ -11,7 +11,6 @@ import io
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -23,7 +22,7 @@ from reveil.engines.shards import added_up, check_held, checked, joined
 from reveil.engines.spark.failures import packed_error, raise_packed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -71,7 +70,9 @@ def read(source: Source) -> pl.DataFrame:
 class Tail(Protocol):
     """What is done with the tables that come of some work."""
 
-    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]: ...
+    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+        """Return the pieces that come of them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Laying:
     folder: Path
 
     def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+        """Return where each is."""
         for table in tables:
             if table.height:
                 # Work may be done twice at once, each time into a file of its own.
@@ -96,6 +98,7 @@ class Counting:
     laying: Laying
 
     def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+        """Return the sum."""
         total: pl.DataFrame | None = None
         for table in tables:
             found = self.work(table)
@@ -114,6 +117,7 @@ class Dealing:
     side: int = 0
 
     def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+        """Return the rows of each table, place by place."""
         for table in tables:
             whole = len(self.keys) == 1 and table.schema[self.keys[0]].is_integer()
             number = pl.col(self.keys[0]) if whole else pl.struct(self.keys).hash(seed=0)
@@ -135,6 +139,7 @@ class Each:
     laying: Laying
 
     def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[Piece]:
+        """Return what comes of each key."""
         pieces = pl.concat(sides[0]).partition_by(self.keys, maintain_order=False)
         while pieces:
             yield from self.laying([checked(self.work(pieces.pop()), self.returns)])
@@ -152,7 +157,10 @@ class Joining:
     laying: Laying
 
     def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[Piece]:
-        left, right = (pl.concat([schema.to_frame(), *held]) for schema, held in zip((self.left, self.right), sides, strict=True))
+        """Return the joined rows."""
+        left, right = (
+            pl.concat([schema.to_frame(), *held]) for schema, held in zip((self.left, self.right), sides, strict=True)
+        )
         yield from self.laying([checked(joined(left, right, self.keys, self.how), self.returns)])
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from reveil.engines.spark.failures import INSTALL, EngineError
 
 PACKAGES = ("reveil", "polars", "numpy", "numba", "scipy")
-_TOKEN = "terms"
+_NOTE = "terms"
 _kept: set[str] = set()
 
 
@@ -31,7 +31,7 @@ class Terms:
     def here(cls, folder: Path) -> Terms:
         """Return what this machine has; ``folder`` is the private one of the engine."""
         token = secrets.token_hex(16)
-        (folder / _TOKEN).write_text(token)
+        (folder / _NOTE).write_text(token)
         return cls(versions(), sources(), folder, token)
 
     def check(self) -> None:
@@ -45,7 +45,7 @@ class Terms:
         if sources() != self.sources:
             raise EngineError(f"the worker on {host} has other sources of Reveil than this machine", hint=INSTALL)
         try:
-            reached = (self.folder / _TOKEN).read_text() == self.token
+            reached = (self.folder / _NOTE).read_text() == self.token
         except OSError:
             reached = False
         if not reached:

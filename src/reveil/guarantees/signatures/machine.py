@@ -7,7 +7,6 @@ is split once more with all that it holds.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
 from reveil.core.kernels import nearest_free, split, tries
-from reveil.core.threads import each
+from reveil.core.threads import budget, each
 from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
 from reveil.guarantees.signatures.sets import Sets
 
@@ -336,7 +335,7 @@ def _starts(values: CodeArray, width: int) -> IntArray:
 
 def _shares(ends: IntArray) -> list[slice]:
     """Cut buckets, which end at these places of a list, into runs of about equally many records, one for each core."""
-    cores = os.cpu_count() or 1
+    cores = budget()
     cuts = np.searchsorted(ends, np.arange(1, cores) * int(ends[-1]) // cores)
     bounds = np.unique([0, *cuts, len(ends) - 1])
     return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
