@@ -176,9 +176,9 @@ def test_without_the_reshuffle_the_judge_refuses(tiny, tmp_path, monkeypatch):
         return rows.with_columns(pl.lit(next(order) % self.parts, pl.Int32).alias(parts.PART))
 
     monkeypatch.setattr(parts.DealIntoParts, "__call__", undealt)
+    config, raw = config_of(tmp_path, engine="shard_rows = 100"), written(tmp_path, table(1000))
     with pytest.raises(VerificationError, match="lie near each other"):
-        config = config_of(tmp_path, engine="shard_rows = 100")
-        publish_file(config, written(tmp_path, table(1000)), f"{tmp_path}/out/")
+        publish_file(config, raw, f"{tmp_path}/out/")
     assert not (tmp_path / "out").exists()
 
 
@@ -283,7 +283,7 @@ def test_what_is_done_in_memory_whatever_its_size(tiny, tmp_path):
     assert "suppress" in large.reason_against_shards(suppressing)
     vault = config_of(tmp_path, more='vault = "v.vault"')
     assert "vault" in large.reason_against_shards(vault)
-    lasting = config_of(tmp_path, asked='[guarantee]\nkind = "global"\nl = 2\nreleases = 2\n')
+    lasting = config_of(tmp_path, asked='[guarantee]\nkind = "m-invariance"\nm = 2\n')
     assert large.reason_against_shards(lasting)
     one = publish_file(config_of(tmp_path), raw, tmp_path / "one.parquet")
     assert one.release.manifest.engine is None
