@@ -23,7 +23,7 @@ QUANTILES = 16  # at which the distributions of a number are compared
 def published_widths(codes: Codes) -> CellWidths:
     """Return what the width of a cell is made of, for every quasi column; see ``gcp`` for the definition."""
     columns = len(codes.quasi)
-    own = np.empty((codes.n, columns), np.int32)
+    widths = np.empty((codes.n, columns), np.int32)
     places = np.zeros((codes.n, columns))
     kinds, starts, sizes = (np.zeros(columns, np.int64) for _ in range(3))
     unit, null, most = (np.zeros(columns) for _ in range(3))
@@ -31,7 +31,7 @@ def published_widths(codes: Codes) -> CellWidths:
     at = 1
     for a, attribute in enumerate(codes.quasi):
         size, weight = attribute.null_code, attribute.weight
-        own[:, a] = np.where(attribute.codes < size, attribute.codes, -1)
+        widths[:, a] = np.where(attribute.codes < size, attribute.codes, -1)
         places[:, a] = attribute.positions[attribute.codes] * weight
         kinds[a], most[a] = _kind(attribute), weight
         unit[a] = weight / max(size - 1, 1)
@@ -40,7 +40,7 @@ def published_widths(codes: Codes) -> CellWidths:
             nodes.append(_nodes(attribute.taxonomy) * weight)
             starts[a], sizes[a] = at, size
             at += size * size
-    return CellWidths(kinds, own, places, starts, sizes, np.concatenate(nodes), unit, null, most)
+    return CellWidths(kinds, widths, places, starts, sizes, np.concatenate(nodes), unit, null, most)
 
 
 def _kind(attribute: Attribute) -> int:
