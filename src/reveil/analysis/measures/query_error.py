@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 from reveil.analysis.workload import Windows, true_counts, windows
@@ -161,6 +160,8 @@ def cell_shares(column: MeasuredColumn, first: IntArray, last: IntArray) -> Floa
         codes = np.arange(column.attribute.null_code)[:, None]
         asked = ((codes >= first) & (codes <= last)).astype(np.float64)
         cell, code = column.member_cells
+        from scipy.sparse import csr_array  # takes a while to load, and most commands ask nothing
+
         sets = csr_array((np.ones(len(cell)), (cell, code)), shape=(len(values), len(asked)))
         inside = np.asarray(sets @ asked).T
     else:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from reveil.core.kernels.assigning import NODE, SET, SPAN, CellWidths
 
@@ -69,6 +68,8 @@ def value_distances(codes: Codes, values: CodeArray, wanted: IntArray) -> FloatA
     tree in which two leaves are as far apart as their lowest common node is wide; for sets half the sum of the
     differences of shares. A value that nobody has lies where the whole table lies.
     """
+    from scipy.spatial.distance import cdist  # takes a while to load, and quick releases measure nothing
+
     place = np.full(int(max(wanted.max(initial=0), values.max(initial=0))) + 1, len(wanted), np.int64)
     place[wanted] = np.arange(len(wanted))
     of_record = place[values]
