@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.long_run import stores
 from benchmarks.long_run.commands import Commands
 from benchmarks.long_run.plans import PLANS, chosen
-from benchmarks.long_run.running import SeriesRun, Size
+from benchmarks.long_run.running import Found, SeriesRun, Size
 
 
 def say(text: str) -> None:
@@ -28,6 +28,7 @@ def main() -> int:
     parser.add_argument("--check", type=int, default=6)
     parser.add_argument("--audit", type=int, default=6)
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--beside", action="store_true", help="the calm series runs in another process, in this folder")
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     size = Size(asked.persons, asked.releases, asked.check, asked.audit, sample=asked.sample)
@@ -36,8 +37,11 @@ def main() -> int:
     with Commands() as commands, stores.places(asked.stores) as places:
         for plan in chosen(asked.plans):
             folder = root / plan.name.replace(" ", "-")
-            for store in dict.fromkeys([stores.CALM, *asked.stores]):
+            for store in asked.stores if asked.beside else dict.fromkeys([stores.CALM, *asked.stores]):
                 one = folder / store
+                if store == stores.CALM and (known := Found.of(one)) is not None and known.ended:
+                    problems += len(known.problems)
+                    continue
                 shutil.rmtree(one, ignore_errors=True)
                 series = SeriesRun(commands, plan, store, one, size, say)
                 series.begin(places[store])

@@ -40,6 +40,13 @@ def judged(commands: Commands, folder: Path, told: Told, last: int = 3) -> Ran:
     return commands.run(folder, "verify", "--series", *CONFIG, *(("--truth", *truth) if truth else ()))
 
 
+def verified(commands: Commands, folder: Path, told: Told) -> Ran:
+    """Compare the last release with the table that it was made of."""
+    part = told.parts[-1]
+    where = ("--where", part) if part else ()
+    return commands.run(folder, "verify", told.releases[-1], told.tables[-1], *CONFIG, *where)
+
+
 def audited(
     commands: Commands, folder: Path, told: Told, *more: str, adopted: bool = False
 ) -> tuple[Ran, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from benchmarks.long_run.plans import Plan
     from benchmarks.long_run.tables import Month
 
+FIRST_CHECK = 2  # before anybody is erased
+FOUND = "found.json"
+STOPS = ("it was adopted", "people were erased since")
 CLINIC = f"ward = {CLINIC_WARD}"
 
 
@@ -46,15 +50,20 @@ class Found:
 
     plan: str
     store: str
+    persons: int
     releases: list[dict[str, Any]] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
     audits: list[dict[str, Any]] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=dict)
     erased: int = 0
     problems: list[str] = field(default_factory=list)
+    ended: bool = False
 
-    def json(self) -> dict[str, Any]:
-        return asdict(self)
+    @classmethod
+    def of(cls, folder: Path) -> Found | None:
+        """Return what a series came to that ran in a folder before, None if it did not."""
+        path = folder / FOUND
+        return cls(**json.loads(path.read_text())) if path.exists() else None
 
 
 class SeriesRun:
@@ -67,7 +76,7 @@ class SeriesRun:
         self.plan, self.store, self.size, self.say = plan, store, size, say
         self.folder, self.tables = folder, folder.parent / "tables"
         self.calm = folder.parent / stores.CALM
-        self.found = Found(plan.name, store)
+        self.found = Found(plan.name, store, size.persons)
         self.told = Told()
         self.disturber: Disturber | None = None
 
@@ -77,12 +86,14 @@ class SeriesRun:
         self.tables.mkdir(exist_ok=True)
         text = stores.settings(self.plan, place.replace("SCHEMA", _schema(self.plan.name, self.store)))
         (self.folder / "reveil.toml").write_text(text)
+        self._keep()
         if self.store != stores.CALM:
             self.disturber = Disturber(self.commands, f"{self.size.seed} {self.plan.name} {self.store}", self._usual_seconds())
 
     def _usual_seconds(self) -> float:
-        known = json.loads((self.calm / "found.json").read_text())["releases"]
-        return sorted(row["seconds"] for row in known)[len(known) // 2] if known else 2.0
+        calm = Found.of(self.calm)
+        known = sorted(row["seconds"] for row in calm.releases) if calm is not None else []
+        return float(known[len(known) // 2]) if known else 2.0
 
     def run(self) -> Found:
         """Publish every month; look at everything now and then, and at the end."""
@@ -90,21 +101,31 @@ class SeriesRun:
             if not self._month(month):
                 self.say(f"{self.plan.name}, {self.store}: stopped at month {month.number}")
                 break
+            self._keep()
             last = month.number == self.size.releases
-            if last or month.number % self.size.check == 0:
+            if last or month.number == FIRST_CHECK or month.number % self.size.check == 0:
                 self._check(month.number)
             if self.store == stores.CALM and (last or month.number % self.size.audit == 0):
                 self._audit(month.number)
-        if self.disturber is not None:
-            self.found.done = dict(self.disturber.done)
-        (self.folder / "found.json").write_text(json.dumps(self.found.json(), indent=1))
+        self.found.ended = True
+        self._keep()
         return self.found
+
+    def _keep(self) -> None:
+        """Write down what was found so far: a long run may be looked at before its end."""
+        if self.disturber is not None:
+            self.found.done |= self.disturber.done
+        part = self.folder / f"{FOUND}.part"  # another process may read it
+        part.write_text(json.dumps(asdict(self.found), indent=1))
+        part.replace(self.folder / FOUND)
 
     def _month(self, month: Month) -> bool:
         """Erase, adopt and publish; return whether the series can go on."""
         table = self.tables / f"month-{month.number:02}.parquet"
         if not table.exists():
-            month.table.write_parquet(table)
+            part = self.folder / table.name  # another series may write it at the same time
+            month.table.write_parquet(part)
+            part.replace(table)
         data = str(Path("..") / "tables" / table.name)
         for person, option in month.erased:
             self._erase(str(person), option)
@@ -118,7 +139,10 @@ class SeriesRun:
         ran = self.commands.run(self.folder, *words)
         wrong += ended_well(ran)
         if ran.code == 0 and self.store != stores.CALM:
+            self._wait_for_calm(month.number)
             wrong += same_as(self.calm, self.folder, name)
+            if self.disturber is not None:
+                self.disturber.seconds = self._usual_seconds()
         self.found.problems += [f"month {month.number}: {each}" for each in wrong]
         for each in wrong:
             self.say(f"{self.plan.name}, {self.store}, month {month.number}: {each}")
@@ -129,6 +153,11 @@ class SeriesRun:
         self.told.parts.append(part)
         self._record(month, ran, name)
         return True
+
+    def _wait_for_calm(self, month: int) -> None:
+        """Wait until the calm series, which may run in another process, has published a month."""
+        while (calm := Found.of(self.calm)) is not None and not calm.ended and len(calm.releases) < month:
+            time.sleep(1.0)
 
     def _truth(self, month: Month, data: str, part: str) -> str:
         """Return the table of exactly those who were asked for, as an attacker who knows who is in a release has it."""
@@ -199,12 +228,14 @@ class SeriesRun:
             ("verify --series", checking.judged(self.commands, self.folder, self.told)),
         ):
             self._note(number, what, ran)
+        # What comes after an adoption, or an erasure under refinement, can still be judged release by release.
+        self._note(number, "verify", checking.verified(self.commands, self.folder, self.told))
 
     def _note(self, number: int, what: str, ran: Ran) -> None:
         said = ran.err.strip().splitlines()
         self.found.checks.append({"month": number, "what": what, "code": ran.code, "cpu": round(ran.cpu, 2), "said": said[-2:]})
-        # A release from elsewhere ends what can be judged again: nobody can say which row is whose.
-        stops = bool(self.told.adopted) and ran.code == 2 and "it was adopted" in ran.err
+        # What can be judged again ends there: nobody can say which row is whose.
+        stops = ran.code == 2 and any(why in ran.err for why in STOPS)
         if ran.code != 0 and not stops:
             self.found.problems.append(f"month {number}: {ran}")
         self.say(f"{self.plan.name}, {self.store}, month {number}: {what}: {ran.code} {' '.join(said[-2:])[:300]}")
@@ -223,14 +254,15 @@ class SeriesRun:
                     "bound": summary.get("bound"),
                     "held": summary.get("held"),
                     "above": summary.get("above"),
+                    "highest": summary.get("highest"),
+                    "highest_proven": summary.get("highest_proven"),
                     "certain": summary.get("certain"),
                     "cpu": round(ran.cpu, 2),
                     "peak": round(ran.peak),
-                    "said": ran.err.strip().splitlines()[-4:],
                 }
             )
             self.say(f"{self.plan.name}, month {number}: audit {self.found.audits[-1]}")
-            if ran.code != 0 and not adopted:
+            if ran.code != 0 and not adopted:  # what was told elsewhere is not covered by any promise
                 self.found.problems.append(f"month {number}: {ran}")
 
 
