@@ -28,10 +28,11 @@ def main() -> int:
     parser.add_argument("--check", type=int, default=6)
     parser.add_argument("--audit", type=int, default=6)
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--effort", default="", choices=["quick", "normal", "thorough"])
     parser.add_argument("--beside", action="store_true", help="the calm series runs in another process, in this folder")
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
-    size = Size(asked.persons, asked.releases, asked.check, asked.audit, sample=asked.sample)
+    size = Size(asked.persons, asked.releases, asked.check, asked.audit, sample=asked.sample, effort=asked.effort)
     root = asked.folder or Path(tempfile.mkdtemp(prefix="long-run-"))
     problems = 0
     with Commands() as commands, stores.places(asked.stores) as places:

@@ -33,7 +33,7 @@ def _first_only(drafts: list[Any], folder: Any, *_: object) -> None:
 
 def dying_at(step: str) -> None:
     """Change the program so that it is killed at a step."""
-    import reveil.series.drafts as drafts
+    from reveil.series import drafts
     from reveil.vault import Vault
 
     changes: dict[str, tuple[Any, str, Any]] = {

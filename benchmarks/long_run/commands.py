@@ -1,4 +1,4 @@
-"""Commands as a steward gives them: each is a process of its own, whose processor time is counted, and which may die."""
+"""Commands as a steward gives them: each is a process of its own, which may die, and whose work is counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = {"REVEIL_KEY": "6b" * 32}  # the same for every vault, so that all of them publish the same bytes
@@ -19,7 +19,7 @@ KEY = {"REVEIL_KEY": "6b" * 32}  # the same for every vault, so that all of them
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended: its code (negative: the signal), what it said, processor and clock seconds, its peak in MiB."""
+    """How a command ended: its code (negative: the signal), what it said, what it used (seconds, MiB at its peak)."""
 
     words: tuple[str, ...]
     code: int
@@ -31,6 +31,7 @@ class Ran:
 
     @property
     def killed(self) -> bool:
+        """Return whether it was killed."""
         return self.code == -signal.SIGKILL
 
     def __str__(self) -> str:
@@ -49,15 +50,13 @@ class Commands:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._orders, self._answers = cast("IO[str]", self._forge.stdin), cast("IO[str]", self._forge.stdout)
 
     def order(self, **order: object) -> Any:
         """Give an order, and return the answer."""
-        to, answers = self._forge.stdin, self._forge.stdout
-        assert to is not None
-        assert answers is not None
-        to.write(json.dumps(order) + "\n")
-        to.flush()
-        return json.loads(answers.readline())
+        self._orders.write(json.dumps(order) + "\n")
+        self._orders.flush()
+        return json.loads(self._answers.readline())
 
     def start(self, folder: Path, *words: str, step: str = "") -> Running:
         """Start a command in a folder; with a step it dies there."""
@@ -69,11 +68,9 @@ class Commands:
 
     def close(self) -> None:
         """End the process from which the others are forked."""
-        assert self._forge.stdin is not None
-        self._forge.stdin.close()
+        self._orders.close()
         self._forge.wait()
-        assert self._forge.stdout is not None
-        self._forge.stdout.close()
+        self._answers.close()
 
     def __enter__(self) -> Commands:
         return self

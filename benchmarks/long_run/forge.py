@@ -1,7 +1,7 @@
 """Forks a process for each command: everything is imported once, and nothing is run here before.
 
-``python -m benchmarks.long_run.forge`` reads orders as lines of JSON: *start* a command (answered with the number of the
-process), *end* (wait for its end, or kill it after so many seconds; answered with how it ended and what it used).
+``python -m benchmarks.long_run.forge`` reads orders as lines of JSON: *start* a command (answered with the number of
+the process), *end* (wait for its end, or kill it after so many seconds; answered with how it ended and what it used).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _start(order: dict[str, Any]) -> int:
         for number, path in enumerate((os.devnull, order["out"], order["err"])):
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), number)
         os.chdir(order["folder"])
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: PTH123, SIM115
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
         run(order["step"], order["words"])
         code = 0
     except SystemExit as end:

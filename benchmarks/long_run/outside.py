@@ -38,7 +38,10 @@ def _in_runs(part: pl.DataFrame) -> pl.DataFrame:
     if len(runs) > 1 and (len(short) < LEAST or len({one["diagnosis"] for one in short}) < VALUES):
         runs[-2:] = [[*runs[-2], *short]]
     rows = [
-        {**row, "age": f"[{run[0]['age']}, {run[-1]['age']}]" if run[0]["age"] != run[-1]["age"] else str(run[0]["age"])}
+        {
+            **row,
+            "age": f"[{run[0]['age']}, {run[-1]['age']}]" if run[0]["age"] != run[-1]["age"] else str(run[0]["age"]),
+        }
         for run in runs
         for row in run
     ]

@@ -34,7 +34,11 @@ CLINIC = f"ward = {CLINIC_WARD}"
 
 @dataclass(frozen=True)
 class Size:
-    """How long a run is, and how often it is looked at: ``check`` the vault, ``audit`` the files, every so many."""
+    """How long a run is, and how often it is looked at: ``check`` the vault, ``audit`` the files, every so many.
+
+    ``sample``: the people who are attacked, 0 for all; ``effort``: what signature guarantees are told to take, where
+    it is not their default.
+    """
 
     persons: int
     releases: int = 24
@@ -42,6 +46,7 @@ class Size:
     audit: int = 6
     seed: int = 0
     sample: int = 0
+    effort: str = ""
 
 
 @dataclass
@@ -51,6 +56,7 @@ class Found:
     plan: str
     store: str
     persons: int
+    effort: str = ""
     releases: list[dict[str, Any]] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
     audits: list[dict[str, Any]] = field(default_factory=list)
@@ -76,7 +82,7 @@ class SeriesRun:
         self.plan, self.store, self.size, self.say = plan, store, size, say
         self.folder, self.tables = folder, folder.parent / "tables"
         self.calm = folder.parent / stores.CALM
-        self.found = Found(plan.name, store, size.persons)
+        self.found = Found(plan.name, store, size.persons, size.effort)
         self.told = Told()
         self.disturber: Disturber | None = None
 
@@ -84,11 +90,15 @@ class SeriesRun:
         """Write the config."""
         self.folder.mkdir(parents=True)
         self.tables.mkdir(exist_ok=True)
-        text = stores.settings(self.plan, place.replace("SCHEMA", _schema(self.plan.name, self.store)))
+        text = stores.settings(
+            self.plan, self.size.effort, place.replace("SCHEMA", _schema(self.plan.name, self.store))
+        )
         (self.folder / "reveil.toml").write_text(text)
         self._keep()
         if self.store != stores.CALM:
-            self.disturber = Disturber(self.commands, f"{self.size.seed} {self.plan.name} {self.store}", self._usual_seconds())
+            self.disturber = Disturber(
+                self.commands, f"{self.size.seed} {self.plan.name} {self.store}", self._usual_seconds()
+            )
 
     def _usual_seconds(self) -> float:
         calm = Found.of(self.calm)
@@ -123,19 +133,19 @@ class SeriesRun:
         """Erase, adopt and publish; return whether the series can go on."""
         table = self.tables / f"month-{month.number:02}.parquet"
         if not table.exists():
-            part = self.folder / table.name  # another series may write it at the same time
-            month.table.write_parquet(part)
-            part.replace(table)
+            draft = self.folder / table.name  # another series may write it at the same time
+            month.table.write_parquet(draft)
+            draft.replace(table)
         data = str(Path("..") / "tables" / table.name)
         for person, option in month.erased:
             self._erase(str(person), option)
         if month.number == self.size.releases // 2 + 1:
             self._join(data, month)
-        name, part, columns = f"release-{month.number:02}.csv", self.plan.part(month.number), self.plan.recipient(month.number)
+        name, part = f"release-{month.number:02}.csv", self.plan.part(month.number)
+        columns = self.plan.recipient(month.number)
         words = ["publish", data, *CONFIG, "-o", name, "-q"]
         words += (["--where", part] if part else []) + (["--columns", ",".join(columns)] if columns else [])
-        words += ["--again"] if self.store == "none" else []
-        wrong = self.disturber.publish(self.folder, *words) if self.disturber is not None else []
+        wrong: list[str] = [] if self.disturber is None else self.disturber.publish(self.folder, *words)
         ran = self.commands.run(self.folder, *words)
         wrong += ended_well(ran)
         if ran.code == 0 and self.store != stores.CALM:
@@ -233,7 +243,9 @@ class SeriesRun:
 
     def _note(self, number: int, what: str, ran: Ran) -> None:
         said = ran.err.strip().splitlines()
-        self.found.checks.append({"month": number, "what": what, "code": ran.code, "cpu": round(ran.cpu, 2), "said": said[-2:]})
+        self.found.checks.append(
+            {"month": number, "what": what, "code": ran.code, "cpu": round(ran.cpu, 2), "said": said[-2:]}
+        )
         # What can be judged again ends there: nobody can say which row is whose.
         stops = ran.code == 2 and any(why in ran.err for why in STOPS)
         if ran.code != 0 and not stops:

@@ -10,7 +10,6 @@ from reveil.testing import hospital
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from benchmarks.long_run.plans import Plan
 
@@ -19,9 +18,11 @@ STORES = (CALM, "folder", "sealed", "server")
 MORE_COLUMNS = 'drug = "sensitive"\ndays = { role = "sensitive", bins = [3, 6, 9, 12, 15, 18, 21, 24, 27] }\n'
 
 
-def settings(plan: Plan, place: str) -> str:
+def settings(plan: Plan, effort: str, place: str) -> str:
     """Return the config of a plan; ``place`` is what stands under ``[series]`` about the vault."""
-    text = hospital.config(plan.guarantee, vault="hospital.vault")
+    takes = "m = " in plan.guarantee
+    guarantee = plan.guarantee + (f'\neffort = "{effort}"' if effort and takes else "")
+    text = hospital.config(guarantee, vault="hospital.vault")
     text = text.replace('vault = "hospital.vault"\n', f"seed = 11\n{place}\n")
     if plan.several:
         text = text.replace('diagnosis = "sensitive"\n', f'diagnosis = "sensitive"\n{MORE_COLUMNS}')

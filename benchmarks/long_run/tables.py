@@ -46,9 +46,7 @@ def months(plan: Plan, persons: int, releases: int, *, seed: int = 0, every: int
         arrived = next(clinic)
         table = whole
         if plan.adopts and number >= middle:
-            table = pl.concat(
-                [whole, arrived.with_columns(pid=pl.col("pid") + CLINIC_FROM, ward=pl.lit(CLINIC_WARD))]
-            )
+            table = pl.concat([whole, arrived.with_columns(pid=pl.col("pid") + CLINIC_FROM, ward=pl.lit(CLINIC_WARD))])
         erased = []
         if plan.forget and last.height and number % every == 0:
             for person in dice.choice(last["pid"].to_numpy(), size=2, replace=False):
@@ -105,7 +103,9 @@ def with_more(table: pl.DataFrame, month: int) -> pl.DataFrame:
 
 def _mixed(values: np.ndarray, salt: int, more: np.ndarray) -> np.ndarray:
     """Return numbers that look random, the same on every machine."""
-    found = (values * np.uint64(0x9E3779B97F4A7C15)) ^ (more * np.uint64(0xBF58476D1CE4E5B9)) ^ np.uint64(salt * 0x94D049BB)
+    found = (
+        (values * np.uint64(0x9E3779B97F4A7C15)) ^ (more * np.uint64(0xBF58476D1CE4E5B9)) ^ np.uint64(salt * 0x94D049BB)
+    )
     found ^= found >> np.uint64(31)
     found *= np.uint64(0x94D049BB133111EB)
     mixed: np.ndarray = found ^ (found >> np.uint64(29))

@@ -1,4 +1,4 @@
-"""Writes what long runs came to: ``python -m benchmarks.long_run.telling FOLDER...`` makes ``docs/evidence/long_run.*``.
+"""Writes what long runs came to, as ``docs/evidence/long_run.*``: ``python -m benchmarks.long_run.telling FOLDER...``.
 
 The folders are those of runs (``--folder``). Of a plan that ran in several sizes each is told.
 """
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 NAME = "long_run"
+SHOWN = (1, 6, 12, 13, 18, 24)  # months in the table of figures
 PLOTS = {
     "rows": ("Rows of a release, of the people asked for", "share"),
     "width": ("Mean width of a cell (gcp)", "width"),
@@ -29,22 +30,26 @@ PLOTS = {
 }
 HEAD = """# A long run
 
-Two years of the made-up hospital, month by month, through the command line: a tenth of the people leave every month and as
-many come, three in ten of these for another time; a twentieth of the others get another diagnosis. Every third month two people are erased
-(`forget`, with a tombstone and without in turns, where the guarantee allows both; whoever left a tombstone comes back four months
-later). In the thirteenth month a clinic joins whose people another tool published before: `adopt`. What a guarantee does not
-cover does not happen in its tables: under m-invariance nobody returns or changes, and its adoption of a part must be refused;
-under worlds nobody leaves, nothing changes, and each month another recipient gets other columns; under refinement every
-other month is about a part of the people.
+Two years of the made-up hospital, month by month, through the command line: a tenth of the people leave every month and
+as many come, three in ten of these for another time; a twentieth of the others get another diagnosis. Every third month
+two people are erased (`forget`, with a tombstone and without in turns, where the guarantee allows both; whoever left a
+tombstone comes back four months later). In the middle a clinic joins whose people another tool published before:
+`adopt`. What a guarantee does not cover does not happen in its tables: under m-invariance nobody returns or changes, and
+the adoption must be refused; under worlds nobody leaves, nothing changes, and each month another recipient gets
+other columns; under refinement every other month is about a part of the people.
 
-Every series runs undisturbed (*calm*), and again in vaults of other kinds with the same key and seed, where each month one of three things happens: the
-publisher is killed (SIGKILL) at one of five steps from *before prepare* to *after confirm*; it is killed at any moment, as is `forget`, and
-sometimes whoever finishes its work as well; or two publishers start at once. Then the same command must end with exit code 0,
-and every table must have the bytes of the calm series. After each kill `history --check` must find nothing. Every few months the vault is
-checked, the whole series judged again (`verify --series`, with the last three snapshots; after the adoption release by release, because nobody can say which row of a
-file from elsewhere is whose), and all files are attacked (`audit` with the snapshots, at the level of
-knowledge that the guarantee is against). A *problem* is anything that is not as it must be. `python -m benchmarks.long_run` does
-all of this, and `python -m benchmarks.long_run.telling FOLDER` writes this page.
+Every series runs undisturbed (*calm*), and again in vaults of other kinds with the same key and seed, where each month
+one of three things happens: the publisher is killed (SIGKILL) at one of five steps from *before prepare* to *after
+confirm*; or at any moment, as is `forget`, and sometimes whoever finishes the work as well; or two publishers start at
+once. Then the same command must end with exit code 0, and every table must have the bytes of the calm series. After each
+kill `history --check` must find nothing. Every few months the vault is checked, the whole series judged again
+(`verify --series`, with the last three snapshots), the last release verified, and all files attacked (`audit` with the
+snapshots, at the level of knowledge that the guarantee is against). `verify --series` ends at a release from elsewhere, and
+under refinement once somebody was erased, because nobody can say then which row is whose; it says so with exit code 2.
+A *problem* is anything else that is not as it must be.
+
+`python -m benchmarks.long_run --persons 100000` does all of this for all guarantees and vaults, and
+`python -m benchmarks.long_run.telling FOLDER` writes this page. Which of it was done in which size is below.
 """
 
 
@@ -67,8 +72,13 @@ def page(found: Sequence[Found]) -> str:
 
 
 def picture(key: str, persons: int) -> str:
-    """Return the name of a picture; that of the widths of the largest run is the one that the page of evidence shows."""
+    """Return the name of a picture."""
     return f"{NAME}_{key}_{persons}.svg"
+
+
+def name_of(one: Found) -> str:
+    """Return a guarantee by its name, with the effort where it is not the default."""
+    return f"{one.plan}, {one.effort}" if one.effort else one.plan
 
 
 def happened(found: Sequence[Found]) -> str:
@@ -78,7 +88,7 @@ def happened(found: Sequence[Found]) -> str:
         kills = {what.removeprefix("killed "): many for what, many in one.done.items() if what.startswith("killed")}
         rows.append(
             [
-                one.plan,
+                name_of(one),
                 one.persons,
                 one.store,
                 len(one.releases),
@@ -92,22 +102,21 @@ def happened(found: Sequence[Found]) -> str:
             ]
         )
     head = ["guarantee", "people", "vault", "releases", "erased", "adopted", "kills", "when", "two at once"]
-    return table(head + ["of them refused", "problems"], rows)
+    return table([*head, "of them refused", "problems"], rows)
 
 
 def held(found: Sequence[Found]) -> str:
     """Return a table of checks and audits."""
     rows: list[list[Cell]] = []
     for one in found:
-        checks = [row for row in one.checks]
         last = one.audits[-1] if one.audits else {}
         rows.append(
             [
-                one.plan,
+                name_of(one),
                 one.persons,
                 one.store,
-                len(checks),
-                sum(row["code"] == 0 for row in checks),
+                len(one.checks),
+                sum(row["code"] == 0 for row in one.checks),
                 len(one.audits),
                 last.get("known"),
                 last.get("bound"),
@@ -117,22 +126,24 @@ def held(found: Sequence[Found]) -> str:
             ]
         )
     head = ["guarantee", "people", "vault", "checks", "of them sound", "audits", "known", "bound", "highest belief"]
-    return table(head + ["values read off", "held"], rows)
+    return table([*head, "values read off", "held"], rows)
 
 
 def figures(found: Sequence[Found]) -> str:
     """Return a table of some releases of each calm series."""
-    rows: list[list[Cell]] = []
-    for one in found:
-        if one.store != stores.CALM:
-            continue
-        shown = {1, 6, 12, 13, 18, 24, len(one.releases)}
-        for row in one.releases:
-            if row["month"] in shown:
-                rows.append(
-                    [one.plan, one.persons, row["month"], row["asked"], row["rows"], row["groups"], short(row["width"])]
-                    + [row[key] for key in ("counterfeits", "withheld", "dirty", "cpu", "peak")]
-                )
+    rows: list[list[Cell]] = [
+        [
+            name_of(one),
+            one.persons,
+            *(row[key] for key in ("month", "asked", "rows", "groups")),
+            short(row["width"]),
+            *(row[key] for key in ("counterfeits", "withheld", "dirty", "cpu", "peak")),
+        ]
+        for one in found
+        if one.store == stores.CALM
+        for row in one.releases
+        if row["month"] in {*SHOWN, len(one.releases)}
+    ]
     head = ["guarantee", "people", "month", "asked for", "rows", "groups", "width", "counterfeits", "withheld", "dirty"]
     return table([*head, "CPU s", "peak MiB"], rows)
 
@@ -150,7 +161,7 @@ def plots(found: Sequence[Found]) -> dict[str, str]:
             continue
         months = list(range(1, max(len(one.releases) for one in calm) + 1))
         for key, (title, label) in PLOTS.items():
-            lines = {one.plan: [value(one.releases, month, key) for month in months] for one in calm}
+            lines = {name_of(one): [value(one.releases, month, key) for month in months] for one in calm}
             chart = charts.lines(
                 f"{title}, {persons:,} people", [float(m) for m in months], lines, x_label="month", y_label=label
             )
