@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from reveil.core.errors import ConfigError
 
@@ -39,7 +39,8 @@ class Whereabouts:
         known = {name: value for name, value in given if name in _OURS}
         others = [(name, value) for name, value in given if name not in _OURS]
         schema = known.get(SCHEMA) or default
-        rest = urlunsplit(parts._replace(query=urlencode(others, quote_via=quote)))
+        query = urlencode(others, quote_via=quote)
+        rest = address.partition("?")[0] + (f"?{query}" if query else "")  # a server here has no host: postgresql:///db
         return cls(rest, schema, Path(known.get(KEYS) or f"{schema}.keys"), known.get(COMMAND))
 
     @property
