@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from reveil.core import registry
@@ -44,16 +45,17 @@ from reveil.releases.table import (
 from reveil.tables.formats import check_path, find_format
 from reveil.tables.formats.base import FAILURES
 from reveil.tables.formats.folder import digest_of_file
+from reveil.tables.notation import Form, to_text
 from reveil.tables.snapshot import to_native
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     import numpy.typing as npt
 
-    from reveil.core.arrays import IntArray
+    from reveil.core.arrays import CodeArray, IntArray
     from reveil.releases.answers import Count, Crosstab, Figure
+    from reveil.releases.table import Cells
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
 
@@ -78,7 +80,7 @@ class Release(PublishedTable):
     def under(self, manifest: Manifest) -> Release:
         """Return the same table under another manifest; rows that were put together are not put together again."""
         other = replace(self, manifest=manifest)
-        other.__dict__.update({key: own for key, own in self.__dict__.items() if key == "text"})
+        other.__dict__.update({key: value for key, value in self.__dict__.items() if key == "text"})
         return other
 
     def count(self, expression: str | Expression | None = None, schema: Schema | None = None) -> Count:
@@ -145,8 +147,8 @@ class Release(PublishedTable):
     def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
         if in_folder(target):
             return self._write_folder(target.parent, check, done)
-        own = tables_of(target, self.manifest)
-        leftover = [path for path in _second_tables(target) if path not in own]
+        table_paths = tables_of(target, self.manifest)
+        leftover = [path for path in _second_tables(target) if path not in table_paths]
         with draft_folder(target) as folder:
             draft = folder / target.name
             text_only = find_format(target).text_only
@@ -196,9 +198,9 @@ class Release(PublishedTable):
             (folder / name).mkdir(parents=True, exist_ok=True)
             sizes = None if listed is None else [part.rows for part in listed]
             for number, rows in enumerate(slices(table.height, sizes)):
-                own = part_name(number, name)
-                write_table(table[rows], folder / own)
-                parts.append(TablePart(own, rows.stop - rows.start, digest_of_file(folder / own)))
+                file_name = part_name(number, name)
+                write_table(table[rows], folder / file_name)
+                parts.append(TablePart(file_name, rows.stop - rows.start, digest_of_file(folder / file_name)))
         return parts
 
     @classmethod
@@ -256,15 +258,51 @@ def release_of(table: PublishedTable, manifest: Manifest) -> Release:
 
 def _same_content(one: Release, other: Release) -> bool:
     """Return whether two releases say the same."""
-    if (one.batch is None) != (other.batch is None) or not one.text.equals(other.text, null_equal=True):
+    if (one.batch is None) != (other.batch is None) or not _same_rows(one, other):
         return False
-    if [own.name for own in one.seconds] != [own.name for own in other.seconds]:
+    if [second.name for second in one.seconds] != [second.name for second in other.seconds]:
         return False
     if not all(
-        own.batch.equals(its.batch, null_equal=True) for own, its in zip(one.seconds, other.seconds, strict=True)
+        second.batch.equals(its.batch, null_equal=True) for second, its in zip(one.seconds, other.seconds, strict=True)
     ):
         return False
     return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
+
+
+def _same_rows(one: Release, other: Release) -> bool:
+    """Compare two tables column by column: the different cells as text, and which of them each row has.
+
+    Both tables as text would be the largest thing that is ever in memory.
+    """
+    if one.columns != other.columns or len(one.classes) != len(other.classes):
+        return False
+    numbers = [(one.groups, other.groups)]
+    numbers += [(own.groups, its.groups) for own, its in zip(one.seconds, other.seconds, strict=False)]
+    if one.levels is not None and other.levels is not None:
+        numbers.append((one.levels[one.classes], other.levels[other.classes]))
+    elif one.levels is not other.levels:
+        return False
+    return all(_same_numbers(*pair) for pair in numbers) and all(
+        _same_cells(one.cells[name], one.classes, other.cells[name], other.classes)
+        if name in one.cells and name in other.cells
+        else name not in one.cells and name not in other.cells and _same_values(one.values[name], other.values[name])
+        for name in one.columns
+    )
+
+
+def _same_numbers(own: CodeArray | None, its: CodeArray | None) -> bool:
+    return own is its or (own is not None and its is not None and np.array_equal(own, its))
+
+
+def _same_cells(own: Cells, classes: CodeArray, its: Cells, other: CodeArray) -> bool:
+    texts = pl.concat([own.text.alias("text"), its.text.alias("text")])
+    number = texts.rank("dense").fill_null(0).to_numpy()
+    mine, theirs = number[: len(own.text)], number[len(own.text) :]
+    return np.array_equal(mine[own.index][classes], theirs[its.index][other])
+
+
+def _same_values(own: pl.Series, its: pl.Series) -> bool:
+    return to_text(own, Form.VALUE).equals(to_text(its, Form.VALUE), null_equal=True)
 
 
 def _second_tables(target: Path) -> list[Path]:
@@ -282,7 +320,9 @@ def _still_true(target: Path, manifest: Manifest) -> dict[str, str]:
     except (InputError, VerificationError):
         return {}
     digests = before.digests or {}
-    before, manifest = (replace(own, digest=None, digests=None, parts=None) for own in (before, manifest))
+    before, manifest = (
+        replace(manifest_of_one, digest=None, digests=None, parts=None) for manifest_of_one in (before, manifest)
+    )
     if before != manifest:
         return {}
     return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}

@@ -46,7 +46,7 @@ class Cluster:
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self.folder = folder
-        self._running: list[subprocess.Popen[bytes]] = []
+        self.running: list[subprocess.Popen[bytes]] = []
         self.address = ""
         self._start("master", "--host", "127.0.0.1", "--port", "0")
         self.address = self._says("master", r"Starting Spark master at (spark://\S+)")
@@ -83,7 +83,7 @@ class Cluster:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self._running.append(started)
+        self.running.append(started)
         return started
 
     def _says(self, name: str, pattern: str) -> str:
@@ -93,9 +93,9 @@ class Cluster:
 
     def stop(self) -> None:
         """Stop all, workers first; they stop what they started."""
-        for process in reversed(self._running):
+        for process in reversed(self.running):
             process.terminate()
-        for process in reversed(self._running):
+        for process in reversed(self.running):
             try:
                 process.wait(START)
             except subprocess.TimeoutExpired:

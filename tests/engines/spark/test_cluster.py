@@ -13,7 +13,7 @@ from tests.engines.spark.clusters import LONGEST, Cluster, contents, kill_all_of
 
 pytestmark = pytest.mark.spark
 
-HERE = Path(__file__).parent
+PAGE = (Path(__file__).parents[3] / "docs" / "scale.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,16 @@ def cluster(tmp_path_factory):
     running = Cluster(tmp_path_factory.mktemp("cluster"))
     yield running
     running.stop()
+
+
+def test_the_page_starts_a_master_and_workers_as_this_does(cluster):
+    for process, kind in zip(cluster.running, ("master.Master", "worker.Worker"), strict=False):
+        name, *arguments = re.search(rf"^spark-class org\.apache\.spark\.deploy\.{kind} .*$", PAGE, re.MULTILINE)[
+            0
+        ].split()[1:]
+        options = [own for own in arguments if own.startswith("--")]
+        assert name in process.args
+        assert set(options) <= set(process.args)
 
 
 def started(folder, temporary, config, out):
@@ -85,13 +95,16 @@ def test_spark_submit(folder, cluster, tmp_path):
     from pyspark.find_spark_home import _find_spark_home
 
     config = tables.with_engine(folder)
+    program = tmp_path / "submit.py"
+    program.write_text(re.search(r"```py file=submit.py\n(.*?)```", PAGE, re.DOTALL)[1])
+    assert "spark-submit --master local[2] submit.py publish table.parquet -c spark.toml -o release/" in PAGE
 
     def submitted(out, *options, **more):
         return subprocess.run(
             [
                 f"{_find_spark_home()}/bin/spark-submit",
                 *options,
-                HERE / "command.py",
+                program,
                 "publish",
                 folder / "table.parquet",
                 "-c",

@@ -130,6 +130,7 @@ def test_a_guarantee_that_is_not_distributed(refused, tmp_path, monkeypatch, kin
         ('Cannot run program "python9": error=2', "cannot start Python"),
         ("java.io.IOException: No space left on device", "a temporary file could not be written here"),
         ("java.lang.OutOfMemoryError: Java heap space", "too little memory"),
+        ("Python worker exited unexpectedly (crashed)", "too little memory"),
         ("Job aborted: 'zanzibar'", "Spark gave up on this work"),
     ],
 )

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from reveil.core.errors import FileError
-from reveil.engines.spark.failures import WorkError
+from reveil.engines.spark.failures import EngineError, WorkError
 from reveil.testing import check_shards, engines
 from tests.cli.run import reveil
 from tests.engines.spark import tables, works
@@ -114,6 +114,14 @@ def test_another_master_than_that_of_the_session_is_refused(session, folder):
     done = reveil("publish", folder / "table.parquet", "-c", config, "-o", f"{folder / 'other'}/")
     assert done.returncode == 2
     assert "there is a Spark session already" in done.stderr
+
+
+def test_a_job_that_nobody_takes_up_is_given_up(engine):
+    shards = engine.scatter([pl.DataFrame({"place": [1], "value": [1]}, schema=works.HELD)], works.HELD)
+    engine.jobs.patience = -1.0
+    with pytest.raises(EngineError, match=r"no worker of local\[2\] took the work") as refused:
+        shards.map(works.slow, works.HELD).kept()
+    assert "start" in refused.value.hint.lower()
 
 
 def test_no_tables_give_no_rows(engine):

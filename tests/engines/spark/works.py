@@ -1,5 +1,7 @@
 """Work for engines: workers import it from here."""
 
+import time
+
 import numpy as np
 import polars as pl
 
@@ -20,3 +22,9 @@ def same(table):
 def quoting(table):
     """Fail as a library does, with a cell in its words."""
     raise ValueError(f"cannot read {table['name'][0]!r}")
+
+
+def slow(table):
+    """Take some time."""
+    time.sleep(5)
+    return table

@@ -19,6 +19,7 @@ INSTALL = (
     "PYSPARK_PYTHON name that Python; or send this environment along (spark-submit --archives)."
 )
 _MISSING = re.compile(r"(?:ModuleNotFoundError: No module named|PackageNotFoundError:[^\n]*?) ?'([A-Za-z0-9_.]+)'")
+_NO_MEMORY = ("OutOfMemoryError", "exit code 137", "Python worker exited unexpectedly")
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
@@ -65,7 +66,7 @@ def in_our_words(text: str, folder: Path) -> ReveilError:
         return EngineError("the workers of Spark cannot start Python", hint=INSTALL)
     if any(said in text for said in _FULL):
         return no_room(folder)
-    if "OutOfMemoryError" in text or "exit code 137" in text:
+    if any(said in text for said in _NO_MEMORY):
         return EngineError(
             "a worker of Spark has too little memory",
             hint="Give it more (spark.executor.memory, spark.driver.memory), or make shard_rows smaller.",

@@ -40,7 +40,8 @@ class Jobs:
     def close(self) -> None:
         """Stop what was started here."""
         if self._ours:
-            self._given.stop()
+            with quiet():
+                self._given.stop()
 
     def mapped(self, step: Mapping) -> DataFrame:
         """Ask for the pieces that come of some sources."""

@@ -198,7 +198,8 @@ def _signals_kept() -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[Any]:
-    """Keep to itself what PySpark says of the pandas that it wants installed, and that nothing here uses."""
+    """Keep to itself what PySpark says of the pandas that it wants installed, and of a Java that is gone already."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
+        for category in (FutureWarning, RuntimeWarning):
+            warnings.filterwarnings("ignore", category=category, module=r"pyspark\.")
         yield

@@ -89,10 +89,12 @@ class SparkEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.jobs.close()
-        if self._scratch is not None:
-            self._scratch.remove()
-            self._scratch = self._terms = None
+        try:
+            self.jobs.close()
+        finally:
+            if self._scratch is not None:
+                self._scratch.remove()
+                self._scratch = self._terms = None
 
 
 class SparkShards:
