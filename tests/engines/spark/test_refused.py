@@ -142,14 +142,14 @@ def test_what_spark_says_in_our_words(tmp_path, text, said):
 
 
 def test_terms_of_work(tmp_path, monkeypatch):
-    agreed = terms.Terms.here(tmp_path)
+    agreed = terms.WorkTerms.here(tmp_path)
     agreed.check()
     for change, said in (
         ({"versions": {"polars": "0.1"}}, "has polars .*, and this machine 0.1"),
         ({"sources": "other"}, "has other sources of Reveil"),
         ({"folder": tmp_path / "elsewhere"}, f"does not reach the temporary folder {tmp_path}"),
     ):
-        other = terms.Terms(**{**vars(agreed), "token": "another", **change})
+        other = terms.WorkTerms(**{**vars(agreed), "token": "another", **change})
         with pytest.raises(EngineError, match=said) as refused:
             other.check()
         assert refused.value.hint

@@ -21,7 +21,7 @@ from reveil.engines.shards import (
 )
 from reveil.engines.spark.jobs import Jobs
 from reveil.engines.spark.steps import Counting, Dealing, Each, Joining, Laying, Mapping, Meeting, read
-from reveil.engines.spark.terms import Terms
+from reveil.engines.spark.terms import WorkTerms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ class SparkEngine:
         self.shard_rows = shard_rows
         self.jobs = Jobs(master, patience)
         self._scratch: Scratch | None = None
-        self._terms: Terms | None = None
+        self._terms: WorkTerms | None = None
         self._numbers = count()
 
     def scatter(self, tables: Iterable[pl.DataFrame], schema: pl.Schema) -> SparkShards:
@@ -68,10 +68,10 @@ class SparkEngine:
         return self._scratch.folder
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> WorkTerms:
         """What workers must have in common with this process."""
         if self._terms is None:
-            self._terms = Terms.here(self.scratch)
+            self._terms = WorkTerms.here(self.scratch)
         return self._terms
 
     def new_folder(self) -> Path:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from reveil.engines.disk import Source
     from reveil.engines.shards import How, Work
-    from reveil.engines.spark.terms import Terms
+    from reveil.engines.spark.terms import WorkTerms
 
 PIECES = "place int, side int, piece binary"  # the columns of a table in Spark's hands
 _MOST_BYTES = 8 << 20  # of a piece, about: Spark holds several in memory
@@ -37,7 +37,7 @@ _TABLE, _PATH, _ERROR = b"t", b"p", b"e"
 _PART = "\x00part"
 
 
-class Piece(NamedTuple):
+class SparkRow(NamedTuple):
     """A row of a table in Spark's hands."""
 
     place: int
@@ -70,7 +70,7 @@ def read(source: Source) -> pl.DataFrame:
 class Tail(Protocol):
     """What is done with the tables that come of some work."""
 
-    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[SparkRow]:
         """Return the pieces that come of them."""
         ...
 
@@ -81,12 +81,12 @@ class Laying:
 
     folder: Path
 
-    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[SparkRow]:
         """Return where each is."""
         for table in tables:
             if table.height:
                 # Work may be done twice at once, each time into a file of its own.
-                yield Piece(0, 0, packed(laid_down(table, self.folder / f"{secrets.token_hex(8)}.arrow")))
+                yield SparkRow(0, 0, packed(laid_down(table, self.folder / f"{secrets.token_hex(8)}.arrow")))
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Counting:
     most: int
     laying: Laying
 
-    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[SparkRow]:
         """Return the sum."""
         total: pl.DataFrame | None = None
         for table in tables:
@@ -116,7 +116,7 @@ class Dealing:
     places: int
     side: int = 0
 
-    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[Piece]:
+    def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[SparkRow]:
         """Return the rows of each table, place by place."""
         for table in tables:
             whole = len(self.keys) == 1 and table.schema[self.keys[0]].is_integer()
@@ -126,7 +126,7 @@ class Dealing:
                 own = rows.drop(_PART)
                 count = max(1, int(own.estimated_size()) // _MOST_BYTES)
                 for start in range(0, own.height, size := -(-own.height // count)):
-                    yield Piece(int(place), self.side, packed(own[start : start + size]))
+                    yield SparkRow(int(place), self.side, packed(own[start : start + size]))
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Each:
     returns: pl.Schema
     laying: Laying
 
-    def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[Piece]:
+    def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[SparkRow]:
         """Return what comes of each key."""
         pieces = pl.concat(sides[0]).partition_by(self.keys, maintain_order=False)
         while pieces:
@@ -156,7 +156,7 @@ class Joining:
     returns: pl.Schema
     laying: Laying
 
-    def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[Piece]:
+    def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[SparkRow]:
         """Return the joined rows."""
         left, right = (
             pl.concat([schema.to_frame(), *held]) for schema, held in zip((self.left, self.right), sides, strict=True)
@@ -168,7 +168,7 @@ class Joining:
 class Mapping:
     """Do work on the sources whose numbers come in."""
 
-    terms: Terms
+    terms: WorkTerms
     sources: tuple[Source, ...]
     works: tuple[tuple[Work, pl.Schema], ...]
     tail: Tail
@@ -181,7 +181,7 @@ class Mapping:
         for _ in numbers:  # a worker that leaves something unread is not used again
             pass
 
-    def _answers(self, numbers: Iterable[int]) -> Iterator[Piece]:
+    def _answers(self, numbers: Iterable[int]) -> Iterator[SparkRow]:
         return _failing_softly(self.terms, lambda: self.tail(map(self._worked, numbers)))
 
     def _worked(self, number: int) -> pl.DataFrame:
@@ -192,7 +192,7 @@ class Mapping:
 class Meeting:
     """Do work on the pieces that were sent to one place."""
 
-    terms: Terms
+    terms: WorkTerms
     work: Each | Joining
 
     def __call__(self, table: pa.Table) -> pa.Table:
@@ -202,7 +202,7 @@ class Meeting:
         found = [*_failing_softly(self.terms, lambda: self._answers(table))]
         return pa.Table.from_batches([_batch(found)])
 
-    def _answers(self, table: pa.Table) -> Iterator[Piece]:
+    def _answers(self, table: pa.Table) -> Iterator[SparkRow]:
         sides: tuple[list[pl.DataFrame], list[pl.DataFrame]] = ([], [])
         for side, content in zip(table["side"].to_pylist(), table["piece"], strict=True):
             sides[side].append(read(opened(content.as_buffer().to_pybytes())))
@@ -216,13 +216,13 @@ def worked(table: pl.DataFrame, works: Iterable[tuple[Work, pl.Schema]]) -> pl.D
     return table
 
 
-def _failing_softly(terms: Terms, answers: Callable[[], Iterator[Piece]]) -> Iterator[Piece]:
+def _failing_softly(terms: WorkTerms, answers: Callable[[], Iterator[SparkRow]]) -> Iterator[SparkRow]:
     """Return what is answered, and an error as one answer more."""
     try:
         terms.check()
         yield from answers()
     except Exception as error:  # noqa: BLE001  (Spark would log it and do the same again)
-        yield Piece(_FAILED, 0, _ERROR + packed_error(error))
+        yield SparkRow(_FAILED, 0, _ERROR + packed_error(error))
     _set_modules_aside()
 
 
@@ -236,7 +236,7 @@ def _set_modules_aside() -> None:
 _imported = [0]
 
 
-def _batch(pieces: Sequence[Piece]) -> pa.RecordBatch:
+def _batch(pieces: Sequence[SparkRow]) -> pa.RecordBatch:
     import pyarrow as pa
 
     places, sides, contents = zip(*pieces, strict=True) if pieces else ((), (), ())

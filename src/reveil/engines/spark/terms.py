@@ -19,7 +19,7 @@ _kept: set[str] = set()
 
 
 @dataclass(frozen=True)
-class Terms:
+class WorkTerms:
     """Versions, the digest of Reveil's sources, and a file in the folder that all have to reach."""
 
     versions: dict[str, str]
@@ -28,7 +28,7 @@ class Terms:
     token: str
 
     @classmethod
-    def here(cls, folder: Path) -> Terms:
+    def here(cls, folder: Path) -> WorkTerms:
         """Return what this machine has; ``folder`` is the private one of the engine."""
         token = secrets.token_hex(16)
         (folder / _NOTE).write_text(token)
