@@ -86,18 +86,15 @@ def folder(tmp_path_factory):
 
 
 def test_the_bytes_are_those_of_the_disk_engine(session, folder):
-    for config, out in (("reveil.toml", "disk"), ("spark.toml", "spark")):
-        done = reveil("publish", folder / "table.parquet", "-c", folder / config, "-o", f"{folder / out}/")
+    for config, out, *option in (
+        ("reveil.toml", "disk"),
+        ("spark.toml", "spark"),
+        ("reveil.toml", "option", "--engine", "spark"),
+    ):
+        done = reveil("publish", folder / "table.parquet", "-c", folder / config, "-o", f"{folder / out}/", *option)
         assert done.returncode == 0, done.stderr
-    assert tables.parts(folder / "disk") == tables.parts(folder / "spark")
-    assert len(tables.parts(folder / "spark")) == 3
-
-
-def test_the_option_names_the_engine(session, folder):
-    out = f"{folder / 'option'}/"
-    done = reveil("publish", folder / "table.parquet", "-c", folder / "reveil.toml", "-o", out, "--engine", "spark")
-    assert done.returncode == 0, done.stderr
-    assert tables.parts(folder / "option") == tables.parts(folder / "spark")
+        assert len(tables.parts(folder / out)) == 3
+        assert tables.parts(folder / out) == tables.parts(folder / "disk")
 
 
 def test_values_that_the_driver_cannot_hold_are_refused(session, folder, monkeypatch):
