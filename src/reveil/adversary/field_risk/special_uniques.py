@@ -95,4 +95,5 @@ def _unique(codes: Sequence[CodeArray], rows: int, asked: IntArray) -> IntArray:
         touched[place[asked[doubtful]]] = True
         different, many_of = np.unique(key[touched[place]], return_counts=True)
         alone[doubtful] = many_of[np.searchsorted(different, key[asked[doubtful]])] == 1
-    return asked[alone]
+    found: IntArray = asked[alone]
+    return found
