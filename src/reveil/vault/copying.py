@@ -51,7 +51,7 @@ def copy_vault(source: Place, target: Place, *, backup: bool = False) -> int:
 
 def _fill(vault: Vault, store: Store) -> None:
     """Put everything into a store that is empty; one that is not stays as it is."""
-    own, kept = store.keys, vault.store.keys
+    here, kept = store.keys, vault.store.keys
     store.keys = GivenKeys(vault.key)
     with store.unlocked() as unlocked:
         if unlocked.begun:  # by somebody else, just now
@@ -65,12 +65,12 @@ def _fill(vault: Vault, store: Store) -> None:
                 with vault.store.reading() as source:
                     _copy_tables(source, target)
             _copy_releases(vault.store, store)
-            if isinstance(own, FileKeys) and not (isinstance(kept, FileKeys) and kept.outside):
-                own.keep(vault.key)
+            if isinstance(here, FileKeys) and not (isinstance(kept, FileKeys) and kept.outside):
+                here.keep(vault.key)
         except BaseException:
             store.discard()
             raise
-    store.keys = own
+    store.keys = here
 
 
 def _copy_tables(source: Connection, target: Connection) -> None:
