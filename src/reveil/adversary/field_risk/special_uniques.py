@@ -79,12 +79,12 @@ def _unique(codes: Sequence[CodeArray], rows: int, asked: IntArray) -> IntArray:
     Keys are counted in buckets, and compared only where two share one: sorting them is what would take the time.
     """
     key, room = np.zeros(rows, np.int64), 1
-    for own in codes:
-        many = int(own.max(initial=0)) + 1
+    for column in codes:
+        many = int(column.max(initial=0)) + 1
         if room * many >= LARGEST_KEY:
             key = classes_of([key], rows)[0].astype(np.int64)
             room = int(key.max(initial=0)) + 1
-        key = key * many + own
+        key = key * many + column
         room *= many
     buckets = min(room, BUCKETS_A_ROW * rows + 1)
     place = key if room == buckets else key % buckets
