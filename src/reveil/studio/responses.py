@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from reveil.studio.problems import Problem
 
 API = "/api/"
+_SETTING = re.compile(r"\w+ =")  # a text that begins with the name of a setting keeps it as it is written
 
 
 def fill_page(template: str, **views: object) -> str:
@@ -62,7 +64,7 @@ def shown_number(value: object) -> str:
 def said(text: str) -> str:
     """Return a message as a page says it: in its words, from a capital on."""
     here = on_a_page(text)
-    return here[:1].upper() + here[1:]
+    return here if _SETTING.match(here) else here[:1].upper() + here[1:]
 
 
 def json_response(content: JSON, status: int = 200, *, media_type: str = "application/json") -> Response:

@@ -48,8 +48,10 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
     largest = 0
     for r in range(run_starts.shape[0] - 1):
         largest = max(largest, run_starts[r + 1] - run_starts[r])
+    columns = shape.kinds.shape[0]
     column_of = np.empty(largest, np.int64)
     records = np.empty(largest, np.int32)
+    codes, places = np.empty((columns, largest), np.int32), np.empty((columns, largest))
     fell = 0.0
     for r in range(run_starts.shape[0] - 1):
         run = runs[run_starts[r] : run_starts[r + 1]]
@@ -58,9 +60,15 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
             continue
         for i in range(size):
             records[i] = cells[run[i]]
-        cost = np.empty((size, size))
+        _gather(records[:size], shape, codes, places)
+        by_row = np.empty((size, size))  # rows, records: each row is written in one go
         for j in range(size):
-            _costs(cells, run[j], starts[owner[run[j]]], starts[owner[run[j]] + 1], records[:size], shape, cost[:, j])
+            first, last = starts[owner[run[j]]], starts[owner[run[j]] + 1]
+            _costs(cells, run[j], first, last, records[:size], codes, places, shape, by_row[j])
+        cost = np.empty((size, size))
+        for i in range(size):
+            for j in range(size):
+                cost[i, j] = by_row[j, i]
         cheapest(cost, column_of[:size])
         before, after = 0.0, 0.0
         for i in range(size):
@@ -74,17 +82,31 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
 
 
 @kernel
-def _costs(cells, row, first, last, records, shape, out):
-    """Write what the group of a row costs with each of some records (-1: none) in that row."""
+def _gather(records, shape, codes, places):
+    """Write codes and places of some records (-1: none), column by column."""
+    for a in range(shape.kinds.shape[0]):
+        for i in range(records.shape[0]):
+            record = records[i]
+            codes[a, i] = shape.codes[record, a] if record >= 0 else -1
+            places[a, i] = shape.places[record, a] if record >= 0 else 0.0
+
+
+@kernel
+def _costs(cells, row, first, last, records, codes, places, shape, out):
+    """Write what the group of a row costs with each of some records (-1: none) in that row.
+
+    ``codes`` and ``places`` (columns, records) are theirs.
+    """
     others = 0
     for p in range(first, last):
         if p != row and cells[p] >= 0:
             others += 1
     out[:] = 0.0
+    seen = np.empty(last - first, np.int32)
     for a in range(shape.kinds.shape[0]):
-        kind, most, null = shape.kinds[a], shape.most[a], shape.null[a]
+        kind = shape.kinds[a]
         low, high = np.inf, -np.inf  # of the others, on the line; of nodes, as leaves
-        many, missing = 0, False
+        many, missing = 0, False  # how many others there are, of a set: how many different ones; whether one is null
         for p in range(first, last):
             if p == row or cells[p] < 0:
                 continue
@@ -92,53 +114,23 @@ def _costs(cells, row, first, last, records, shape, out):
             code = shape.codes[record, a]
             if code < 0:
                 missing = True
-                continue
-            if kind == SET:
+            elif kind == SET:
                 new = True
-                for q in range(first, p):
-                    if q != row and cells[q] >= 0 and shape.codes[cells[q], a] == code:
-                        new = False
-                        break
-                many += new
+                for k in range(many):
+                    new = new and seen[k] != code
+                if new:
+                    seen[many] = code
+                    many += 1
             else:
                 many += 1
                 x = shape.places[record, a] if kind == SPAN else float(code)
                 low, high = min(low, x), max(high, x)
-        base = shape.starts[a]
-        for i in range(records.shape[0]):
-            record = records[i]
-            code = shape.codes[record, a] if record >= 0 else -1
-            lost = missing or (record >= 0 and code < 0)
-            width = 0.0
-            count = many
-            if kind == SPAN:
-                lo, hi = low, high
-                if code >= 0:
-                    x = shape.places[record, a]
-                    lo, hi = min(lo, x), max(hi, x)
-                    count += 1
-                if count > 0:
-                    width = hi - lo
-            elif kind == NODE:
-                lo, hi = low, high
-                if code >= 0:
-                    lo, hi = min(lo, float(code)), max(hi, float(code))
-                    count += 1
-                if count > 0:
-                    width = shape.nodes[base + int(lo) * shape.sizes[a] + int(hi)]
-            else:
-                if code >= 0:
-                    more = 1
-                    for p in range(first, last):
-                        if p != row and cells[p] >= 0 and shape.codes[cells[p], a] == code:
-                            more = 0
-                            break
-                    count += more
-                if count > 1:
-                    width = (count - 1) * shape.unit[a]
-            if lost and count > 0:
-                width += null
-            out[i] += min(width, most)
+        if kind == SPAN:
+            _add_spans(codes[a], places[a], records, low, high, many, missing, shape.null[a], shape.most[a], out)
+        elif kind == NODE:
+            _add_nodes(codes[a], records, low, high, many, missing, a, shape, out)
+        else:
+            _add_sets(codes[a], records, seen[:many], missing, shape.unit[a], shape.null[a], shape.most[a], out)
     for i in range(records.shape[0]):
         if records[i] >= 0:
             out[i] *= others + 1
@@ -146,6 +138,64 @@ def _costs(cells, row, first, last, records, shape, out):
             out[i] *= others
         else:
             out[i] = EMPTY
+
+
+@kernel
+def _add_spans(codes, places, records, low, high, many, missing, null, most, out):
+    """Add how wide a span becomes with each record; ``many`` others lie from ``low`` to ``high``."""
+    for i in range(records.shape[0]):
+        width, lost = 0.0, missing
+        if codes[i] >= 0:
+            x = places[i]
+            width = (x if x > high else high) - (x if x < low else low)
+        else:
+            lost = lost or records[i] >= 0
+            if many > 0:
+                width = high - low
+        if lost and (many > 0 or codes[i] >= 0):
+            width += null
+        out[i] += width if width < most else most
+
+
+@kernel
+def _add_nodes(codes, records, low, high, many, missing, a, shape, out):
+    """Add how wide the lowest node becomes with each record; ``many`` others have leaves from ``low`` to ``high``."""
+    base, size, null, most = shape.starts[a], shape.sizes[a], shape.null[a], shape.most[a]
+    for i in range(records.shape[0]):
+        width, count = 0.0, many
+        lo, hi = low, high
+        lost = missing or (records[i] >= 0 and codes[i] < 0)
+        if codes[i] >= 0:
+            lo, hi = min(lo, float(codes[i])), max(hi, float(codes[i]))
+            count += 1
+        if count > 0:
+            width = shape.nodes[base + int(lo) * size + int(hi)]
+            if lost:
+                width += null
+        out[i] += min(width, most)
+
+
+@kernel
+def _add_sets(codes, records, seen, missing, unit, null, most, out):
+    """Add how wide a set becomes with each record; the others have the codes that were ``seen``."""
+    many = seen.shape[0]
+    for i in range(records.shape[0]):
+        code = codes[i]
+        count, lost = many, missing
+        if code >= 0:
+            more = 1
+            for k in range(many):
+                if seen[k] == code:
+                    more = 0
+            count += more
+        else:
+            lost = lost or records[i] >= 0
+        width = 0.0
+        if count > 1:
+            width = (count - 1) * unit
+        if lost and count > 0:
+            width += null
+        out[i] += width if width < most else most
 
 
 @kernel
@@ -190,10 +240,13 @@ def widths(cells, starts, shape):
     """Return the widths of all groups, each times its records, added up."""
     total = 0.0
     out = np.empty(1)
+    columns = shape.kinds.shape[0]
+    codes, places = np.empty((columns, 1), np.int32), np.empty((columns, 1))
     for g in range(starts.shape[0] - 1):
         for p in range(starts[g], starts[g + 1]):
             if cells[p] >= 0:
-                _costs(cells, p, starts[g], starts[g + 1], cells[p : p + 1], shape, out)
+                _gather(cells[p : p + 1], shape, codes, places)
+                _costs(cells, p, starts[g], starts[g + 1], cells[p : p + 1], codes, places, shape, out)
                 total += out[0]
                 break
     return total

@@ -20,15 +20,17 @@ def cheapest(cost, column_of):
     price = np.empty(size)  # of each column
     row_of = np.full(size, -1, np.int64)
     column_of[:] = -1
+    least = np.zeros(size, np.int64)  # the first row in which each column is cheapest
+    price[:] = cost[0]
+    for i in range(1, size):
+        for j in range(size):
+            if cost[i, j] < price[j]:
+                price[j] = cost[i, j]
+                least[j] = i
     for j in range(size - 1, -1, -1):
-        best = 0
-        for i in range(1, size):
-            if cost[i, j] < cost[best, j]:
-                best = i
-        price[j] = cost[best, j]
-        if column_of[best] < 0:
-            column_of[best] = j
-            row_of[j] = best
+        if column_of[least[j]] < 0:
+            column_of[least[j]] = j
+            row_of[j] = least[j]
     free = np.empty(size, np.int64)
     waiting = 0
     for i in range(size):
