@@ -82,17 +82,17 @@ def _measure(folder: Path, rows: int) -> bool:
         for page in PAGES:
             address = settings.address.rstrip("/") + page
             once, *others = [timed(browser, address) for _ in range(TIMES + 1)]
-            usual = {kind: statistics.median(own[kind] for own in others) for kind in once}
+            usual = {kind: statistics.median(taken[kind] for taken in others) for kind in once}
             found[page] = usual | {"the first time": once["CPU ms"]}
         server.should_exit = True
         thread.join(30)
-    for page, own in found.items():
-        print(f"{page:60} {own}")
+    for page, taken in found.items():
+        print(f"{page:60} {taken}")
     first = next(iter(found.values()))
     stored = {"rows": rows, "releases": RELEASES, "pages": found}
     (EVIDENCE / "studio.json").write_text(json.dumps(stored, indent=2) + "\n")
     return first["CPU ms"] < FIRST and all(
-        max(own["CPU ms"], own.get("the first time", 0)) < ANY for own in found.values()
+        max(taken["CPU ms"], taken.get("the first time", 0)) < ANY for taken in found.values()
     )
 
 

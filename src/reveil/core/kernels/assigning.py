@@ -16,6 +16,7 @@ from reveil.core.kernels import kernel
 from reveil.core.kernels.assignment import cheapest
 
 SPAN, NODE, SET = 0, 1, 2  # how a column is published
+NOBODY = -2  # instead of a code
 EMPTY = 1e6  # what it costs to leave a group without any record
 GAIN = 1e-9  # less is a rounding
 
@@ -39,6 +40,22 @@ class CellWidths(NamedTuple):
     most: npt.NDArray[np.float64]  # (columns)
 
 
+class _Place(NamedTuple):
+    """A row, and those of its group."""
+
+    row: int
+    first: int
+    last: int
+
+
+class _Candidates(NamedTuple):
+    """The records of a run, column by column, so that a row goes through them in the order of the memory."""
+
+    codes: npt.NDArray[np.int32]  # (columns, records): as in CellWidths, NOBODY where there is no record
+    places: npt.NDArray[np.float64]  # (columns, records)
+    gaps: npt.NDArray[np.bool_]  # (columns): whether there is a code below 0
+
+
 @kernel
 def exchange(cells, owner, starts, runs, run_starts, shape):
     """Exchange the records of each run so that the widths of its groups, times their records, are least together.
@@ -48,10 +65,14 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
     largest = 0
     for r in range(run_starts.shape[0] - 1):
         largest = max(largest, run_starts[r + 1] - run_starts[r])
-    columns = shape.kinds.shape[0]
     column_of = np.empty(largest, np.int64)
     records = np.empty(largest, np.int32)
-    codes, places = np.empty((columns, largest), np.int32), np.empty((columns, largest))
+    columns = shape.kinds.shape[0]
+    among = _Candidates(
+        np.empty((columns, largest), np.int32), np.empty((columns, largest)), np.empty(columns, np.bool_)
+    )
+    costs, own = np.empty(largest), np.empty(largest)
+    seen = np.empty(_most_rows(starts), np.int32)
     fell = 0.0
     for r in range(run_starts.shape[0] - 1):
         run = runs[run_starts[r] : run_starts[r + 1]]
@@ -60,15 +81,13 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
             continue
         for i in range(size):
             records[i] = cells[run[i]]
-        _gather(records[:size], shape, codes, places)
-        by_row = np.empty((size, size))  # rows, records: each row is written in one go
-        for j in range(size):
-            first, last = starts[owner[run[j]]], starts[owner[run[j]] + 1]
-            _costs(cells, run[j], first, last, records[:size], codes, places, shape, by_row[j])
+        _gather(records[:size], shape, among)
         cost = np.empty((size, size))
-        for i in range(size):
-            for j in range(size):
-                cost[i, j] = by_row[j, i]
+        for j in range(size):
+            place = _Place(run[j], starts[owner[run[j]]], starts[owner[run[j]] + 1])
+            _costs(cells, place, among, shape, costs[:size], own, seen)
+            for i in range(size):
+                cost[i, j] = costs[i]
         cheapest(cost, column_of[:size])
         before, after = 0.0, 0.0
         for i in range(size):
@@ -82,31 +101,47 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
 
 
 @kernel
-def _gather(records, shape, codes, places):
-    """Write codes and places of some records (-1: none), column by column."""
-    for a in range(shape.kinds.shape[0]):
-        for i in range(records.shape[0]):
-            record = records[i]
-            codes[a, i] = shape.codes[record, a] if record >= 0 else -1
-            places[a, i] = shape.places[record, a] if record >= 0 else 0.0
+def _most_rows(starts):
+    """Return how many rows the largest group has."""
+    most = 0
+    for g in range(starts.shape[0] - 1):
+        most = max(most, starts[g + 1] - starts[g])
+    return most
 
 
 @kernel
-def _costs(cells, row, first, last, records, codes, places, shape, out):
-    """Write what the group of a row costs with each of some records (-1: none) in that row.
+def _gather(records, shape, among):
+    """Write the codes and places of some records (-1: none) one behind the other."""
+    for a in range(shape.kinds.shape[0]):
+        among.gaps[a] = False
+        for i in range(records.shape[0]):
+            if records[i] >= 0:
+                among.codes[a, i] = shape.codes[records[i], a]
+                among.places[a, i] = shape.places[records[i], a]
+            else:
+                among.codes[a, i] = NOBODY
+                among.places[a, i] = 0.0
+            among.gaps[a] |= among.codes[a, i] < 0
 
-    ``codes`` and ``places`` (columns, records) are theirs.
+
+@kernel
+def _costs(cells, place, among, shape, out, own, seen):
+    """Write what the group of a row costs with each of some records in that row.
+
+    ``own`` has room for a width of each record, ``seen`` for a code of each row of the group.
     """
+    row, first, last = place
+    size = out.shape[0]
     others = 0
     for p in range(first, last):
         if p != row and cells[p] >= 0:
             others += 1
     out[:] = 0.0
-    seen = np.empty(last - first, np.int32)
     for a in range(shape.kinds.shape[0]):
-        kind = shape.kinds[a]
-        low, high = np.inf, -np.inf  # of the others, on the line; of nodes, as leaves
-        many, missing = 0, False  # how many others there are, of a set: how many different ones; whether one is null
+        kind, most, null = shape.kinds[a], shape.most[a], shape.null[a]
+        low, high = np.inf, -np.inf  # of the others, on the line
+        left, right = np.int64(2147483647), np.int64(-1)  # of the others, as leaves
+        many, missing = 0, False  # values of the others: all, or in a set the different ones
         for p in range(first, last):
             if p == row or cells[p] < 0:
                 continue
@@ -114,88 +149,62 @@ def _costs(cells, row, first, last, records, codes, places, shape, out):
             code = shape.codes[record, a]
             if code < 0:
                 missing = True
-            elif kind == SET:
+            elif kind == SPAN:
+                low, high = min(low, shape.places[record, a]), max(high, shape.places[record, a])
+                many += 1
+            elif kind == NODE:
+                left, right = min(left, np.int64(code)), max(right, np.int64(code))
+                many += 1
+            else:
                 new = True
                 for k in range(many):
                     new = new and seen[k] != code
                 if new:
                     seen[many] = code
                     many += 1
-            else:
-                many += 1
-                x = shape.places[record, a] if kind == SPAN else float(code)
-                low, high = min(low, x), max(high, x)
+        # With a null, or with nobody, the cell is that of the others; a null beside values adds to it.
+        alone = 0.0
+        if many > 0:
+            if kind == SPAN:
+                alone = high - low
+            elif kind == NODE:
+                alone = shape.nodes[shape.starts[a] + left * shape.sizes[a] + right]
+            elif many > 1:
+                alone = (many - 1) * shape.unit[a]
+        beside = alone + null if many > 0 else alone
+        with_null, without = min(beside, most), min(beside if missing else alone, most)
+        more = null if missing else 0.0
+        codes, places = among.codes[a], among.places[a]
+        # Simple loops one after the other, which are compiled to work on several records at once.
         if kind == SPAN:
-            _add_spans(codes[a], places[a], records, low, high, many, missing, shape.null[a], shape.most[a], out)
+            for i in range(size):
+                own[i] = min(max(high, places[i]) - min(low, places[i]) + more, most)
         elif kind == NODE:
-            _add_nodes(codes[a], records, low, high, many, missing, a, shape, out)
+            base, leaves = shape.starts[a], shape.sizes[a]
+            for i in range(size):
+                code = np.int64(max(codes[i], 0))
+                own[i] = min(shape.nodes[base + min(left, code) * leaves + max(right, code)] + more, most)
         else:
-            _add_sets(codes[a], records, seen[:many], missing, shape.unit[a], shape.null[a], shape.most[a], out)
-    for i in range(records.shape[0]):
-        if records[i] >= 0:
+            with_new = min(many * shape.unit[a] + more, most)
+            for i in range(size):
+                own[i] = with_new
+            for k in range(many):
+                known = seen[k]
+                for i in range(size):
+                    own[i] = without if codes[i] == known else own[i]
+        if among.gaps[a]:
+            for i in range(size):
+                if codes[i] < 0:
+                    own[i] = without if codes[i] == NOBODY else with_null
+        for i in range(size):
+            out[i] += own[i]
+    for i in range(size):
+        if among.codes[0, i] != NOBODY:
             out[i] *= others + 1
         elif others > 0:
             out[i] *= others
         else:
             out[i] = EMPTY
-
-
-@kernel
-def _add_spans(codes, places, records, low, high, many, missing, null, most, out):
-    """Add how wide a span becomes with each record; ``many`` others lie from ``low`` to ``high``."""
-    for i in range(records.shape[0]):
-        width, lost = 0.0, missing
-        if codes[i] >= 0:
-            x = places[i]
-            width = (x if x > high else high) - (x if x < low else low)
-        else:
-            lost = lost or records[i] >= 0
-            if many > 0:
-                width = high - low
-        if lost and (many > 0 or codes[i] >= 0):
-            width += null
-        out[i] += width if width < most else most
-
-
-@kernel
-def _add_nodes(codes, records, low, high, many, missing, a, shape, out):
-    """Add how wide the lowest node becomes with each record; ``many`` others have leaves from ``low`` to ``high``."""
-    base, size, null, most = shape.starts[a], shape.sizes[a], shape.null[a], shape.most[a]
-    for i in range(records.shape[0]):
-        width, count = 0.0, many
-        lo, hi = low, high
-        lost = missing or (records[i] >= 0 and codes[i] < 0)
-        if codes[i] >= 0:
-            lo, hi = min(lo, float(codes[i])), max(hi, float(codes[i]))
-            count += 1
-        if count > 0:
-            width = shape.nodes[base + int(lo) * size + int(hi)]
-            if lost:
-                width += null
-        out[i] += min(width, most)
-
-
-@kernel
-def _add_sets(codes, records, seen, missing, unit, null, most, out):
-    """Add how wide a set becomes with each record; the others have the codes that were ``seen``."""
-    many = seen.shape[0]
-    for i in range(records.shape[0]):
-        code = codes[i]
-        count, lost = many, missing
-        if code >= 0:
-            more = 1
-            for k in range(many):
-                if seen[k] == code:
-                    more = 0
-            count += more
-        else:
-            lost = lost or records[i] >= 0
-        width = 0.0
-        if count > 1:
-            width = (count - 1) * unit
-        if lost and count > 0:
-            width += null
-        out[i] += width if width < most else most
 
 
 @kernel
@@ -239,14 +248,14 @@ def curve(points, order, leaf):
 def widths(cells, starts, shape):
     """Return the widths of all groups, each times its records, added up."""
     total = 0.0
-    out = np.empty(1)
+    out, own, seen = np.empty(1), np.empty(1), np.empty(_most_rows(starts), np.int32)
     columns = shape.kinds.shape[0]
-    codes, places = np.empty((columns, 1), np.int32), np.empty((columns, 1))
+    among = _Candidates(np.empty((columns, 1), np.int32), np.empty((columns, 1)), np.empty(columns, np.bool_))
     for g in range(starts.shape[0] - 1):
         for p in range(starts[g], starts[g + 1]):
             if cells[p] >= 0:
-                _gather(cells[p : p + 1], shape, codes, places)
-                _costs(cells, p, starts[g], starts[g + 1], cells[p : p + 1], codes, places, shape, out)
+                _gather(cells[p : p + 1], shape, among)
+                _costs(cells, _Place(p, starts[g], starts[g + 1]), among, shape, out, own, seen)
                 total += out[0]
                 break
     return total
