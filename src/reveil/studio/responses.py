@@ -49,7 +49,7 @@ def _environment() -> Environment:
     )
     environment.filters["number"] = shown_number
     environment.filters["share"] = lambda value: "–" if value is None else f"{value:.1%}"
-    environment.filters["said"] = said
+    environment.filters["said"] = message_on_a_page
     environment.filters["quoted"] = lambda value: quote(str(value), safe="/")
     return environment
 
@@ -61,7 +61,7 @@ def shown_number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if isinstance(value, float) else str(value)
 
 
-def said(text: str) -> str:
+def message_on_a_page(text: str) -> str:
     """Return a message as a page says it: in its words, from a capital on."""
     here = on_a_page(text)
     return here if _SETTING.match(here) else here[:1].upper() + here[1:]
