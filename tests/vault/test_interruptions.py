@@ -225,3 +225,5 @@ def test_at_any_step_of_a_later_release(server, tmp_path, small, expected, happe
 @pytest.mark.parametrize("step", STEPS)
 def test_at_any_step_of_the_first_release(server, tmp_path, small, expected, happening, step):
     check(server, tmp_path, small, expected, happening, step, 1)
+
+

@@ -68,9 +68,7 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
     column_of = np.empty(largest, np.int64)
     records = np.empty(largest, np.int32)
     columns = shape.kinds.shape[0]
-    among = _Candidates(
-        np.empty((columns, largest), np.int32), np.empty((columns, largest)), np.empty(columns, np.bool_)
-    )
+    among = _Candidates(np.empty((columns, largest), np.int32), np.empty((columns, largest)), np.empty(columns, np.bool_))
     costs, own = np.empty(largest), np.empty(largest)
     seen = np.empty(_most_rows(starts), np.int32)
     fell = 0.0
