@@ -253,7 +253,7 @@ class SeriesRun:
         self.say(f"{self.plan.name}, {self.store}, month {number}: {what}: {ran.code} {' '.join(said[-2:])[:300]}")
 
     def _audit(self, number: int) -> None:
-        """Attack what this series published, and what it adopted, too: no promise covers that, and nothing may add to it."""
+        """Attack what this series published, then also what it adopted: no promise covers that, nothing adds to it."""
         more = ["--sample", str(self.size.sample)] if self.size.sample else []
         ran, told = checking.audited(self.commands, self.folder, self.told, self.told.own, *more)
         self._attacked(number, ran, told)

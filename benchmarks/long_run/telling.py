@@ -31,27 +31,27 @@ PLOTS = {
 }
 HEAD = """# A long run
 
-Two years of the made-up hospital, month by month, through the command line: a tenth of the people leave every month and
-as many come, three in ten of these for another time; a twentieth of the others get another diagnosis. Every third month
-two people are erased (`forget`, with a tombstone and without in turns, where the guarantee allows both; whoever left a
-tombstone comes back four months later). In the middle a clinic joins whose people another tool published before:
-`adopt`. What a guarantee does not cover does not happen in its tables: under m-invariance nobody returns or changes, and
-the adoption must be refused; under worlds nobody leaves, nothing changes, and each month another recipient gets
-other columns; under refinement every other month is about a part of the people.
+Two years of the made-up hospital, month by month, through the command line: a tenth of the people leave every month
+and as many come, three in ten of these for another time; a twentieth of the others get another diagnosis. Every third
+month two people are erased (`forget`, with a tombstone and without in turns, where the guarantee allows both; whoever
+left a tombstone comes back four months later). In the middle a clinic joins whose people another tool published
+before: `adopt`. What a guarantee does not cover does not happen in its tables: under m-invariance nobody returns or
+changes, and the adoption must be refused; under worlds nobody leaves, nothing changes, and each month another
+recipient gets other columns; under refinement every other month is about a part of the people.
 
-Every series runs undisturbed (*calm*), and again in vaults of other kinds with the same key and seed, where each month
-one of three things happens: the publisher is killed (SIGKILL) at one of five steps from *before prepare* to *after
-confirm*; or at any moment, as is `forget`, and sometimes whoever finishes the work as well; or two publishers start at
-once. Then the same command must end with exit code 0, and every table must have the bytes of the calm series. After
-each kill `history --check` must find nothing. Every few months the vault is checked, the whole series judged again
-(`verify --series`, with the last three snapshots), the last release verified, and all files attacked (`audit` with the
-snapshots, at the level of knowledge that the guarantee is against). `verify --series` ends at a release from elsewhere,
-and under refinement once somebody was erased, because nobody can say then which row is whose; it says so with exit
-code 2. What the other tool told is not covered by any promise: *added* counts whom all files together tell on beyond the
-bound and beyond that one file. A *problem* is anything that is not as it must be.
+Every series runs undisturbed (*calm*), and again in vaults of other kinds with the same key and seed, where each
+month one of three things happens: the publisher is killed (SIGKILL) at one of five steps from *before prepare* to
+*after confirm*; or at any moment, as is `forget`, and sometimes whoever finishes the work as well; or two publishers
+start at once. Then the same command must end with exit code 0, and every table must have the bytes of the calm
+series. After each kill `history --check` must find nothing. Every few months the vault is checked, the whole series
+judged again (`verify --series`, with the last three snapshots), the last release verified, and all files attacked
+(`audit` with the snapshots, at the level of knowledge that the guarantee is against). `verify --series` ends at a
+release from elsewhere, and under refinement once somebody was erased, because nobody can say then which row is whose;
+it says so with exit code 2. What the other tool told is not covered by any promise: *added* counts whom all files
+together tell on beyond the bound and beyond that one file. A *problem* is anything that is not as it must be.
 
-`python -m benchmarks.long_run --persons 100000` does all of this for all guarantees and vaults, and
-`python -m benchmarks.long_run.telling FOLDER` writes this page. Which of it was done in which size is below.
+`python -m benchmarks.long_run --persons 100000` does all of this for all guarantees and vaults, and `python -m
+benchmarks.long_run.telling FOLDER` writes this page. Which of it was done in which size is below.
 """
 
 
