@@ -112,7 +112,7 @@ def held(found: Sequence[Found]) -> str:
     rows: list[list[Cell]] = []
     for one in found:
         own = [row for row in one.audits if not row["adopted"]]
-        added = [row["added"] for row in one.audits if row["adopted"]]
+        added = [row["added"] for row in one.audits if row["adopted"] and row.get("added") is not None]
         ends = sum(row["code"] == ENDS for row in one.checks)
         line: list[Cell] = [name_of(one), one.persons, one.store, len(one.checks), ends]
         line += [sum(row["code"] not in (0, ENDS) for row in one.checks), len(own)]
