@@ -73,7 +73,7 @@ def replay(
     found.missing += [f"{path} is the snapshot of no release" for path in truths if path not in used]
     previous = None
     for row in rows:
-        submission = next((own for _, other, own in jobs if other is row), None)
+        submission = next((job for _, other, job in jobs if other is row), None)
         try:
             _judge(vault, row, previous, submission, schema, guarantee, method, replayed)
         except _Incomplete as error:
