@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.long_run import stores
+from benchmarks.long_run.plans import PLANS
 from benchmarks.long_run.running import FOUND, Found
 from benchmarks.papers.common import EVIDENCE, Cell, table
 from reveil.reporting import charts
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 NAME = "long_run"
+LONG = 12  # months from which on a series is drawn
 ENDS = 2  # the exit code of verify --series where it cannot go on
 SHOWN = (1, 6, 12, 13, 18, 24)  # months in the table of figures
 PLOTS = {
@@ -64,9 +66,9 @@ def read(folders: Iterable[Path]) -> list[Found]:
 
 def page(found: Sequence[Found]) -> str:
     """Return the page about them."""
-    parts = [HEAD, "## What happened", happened(found), "## What held", held(found), "## Over the releases"]
-    sizes = sorted({one.persons for one in found if one.store == stores.CALM}, reverse=True)
-    for persons in sizes:
+    parts = [HEAD, "## What happened", happened(found), missing(found)]
+    parts += ["## What held", held(found), "## Over the releases", "Whoever is withheld counts with the width 1."]
+    for persons in drawn_sizes(found):
         for key, (title, _) in PLOTS.items():
             parts += [f"![{title}, {persons:,} people]({picture(key, persons)})"]
     parts += [figures(found)]
@@ -76,6 +78,26 @@ def page(found: Sequence[Found]) -> str:
 def picture(key: str, persons: int) -> str:
     """Return the name of a picture."""
     return f"{NAME}_{key}_{persons}.svg"
+
+
+def drawn_sizes(found: Sequence[Found]) -> list[int]:
+    """Return the sizes, largest first, of calm series that are long enough to be drawn; all if none is."""
+    calm = [one for one in found if one.store == stores.CALM]
+    long = {one.persons for one in calm if len(one.releases) >= LONG} or {one.persons for one in calm}
+    return sorted(long, reverse=True)
+
+
+def missing(found: Sequence[Found]) -> str:
+    """Say which guarantees did not run to the end in any size, and which were not disturbed."""
+    calm = {one.plan for one in found if one.store == stores.CALM and len(one.releases) >= LONG}
+    disturbed = {one.plan for one in found if one.store != stores.CALM and one.ended}
+    said = []
+    for what, names in (
+        (f"{LONG} or more releases were not made under", PLANS.keys() - calm),
+        ("No disturbed series came to its end under", PLANS.keys() - disturbed),
+    ):
+        said += [f"{what}: {', '.join(sorted(names))}."] if names else []
+    return " ".join(said) if said else "All guarantees ran to the end, calm and disturbed."
 
 
 def name_of(one: Found) -> str:
@@ -153,10 +175,8 @@ def short(value: float | None) -> float | None:
 def plots(found: Sequence[Found]) -> dict[str, str]:
     """Return the pictures of the calm series, one for each figure and size."""
     drawn = {}
-    for persons in {one.persons for one in found}:
+    for persons in drawn_sizes(found):
         calm = [one for one in found if one.store == stores.CALM and one.persons == persons]
-        if not calm:
-            continue
         months = list(range(1, max(len(one.releases) for one in calm) + 1))
         for key, (title, label) in PLOTS.items():
             lines = {name_of(one): [value(one.releases, month, key) for month in months] for one in calm}
@@ -181,7 +201,7 @@ def write(found: Sequence[Found], folder: Path = EVIDENCE) -> list[Path]:
     """Store the results, the page and the pictures."""
     drawn = plots(found)
     if drawn:
-        drawn[f"{NAME}.svg"] = drawn[picture("width", max(one.persons for one in found if one.store == stores.CALM))]
+        drawn[f"{NAME}.svg"] = drawn[picture("width", drawn_sizes(found)[0])]
     told = [
         {key: what for key, what in vars(one).items() if key != "checks"}
         | {"checks": [{k: v for k, v in row.items() if k != "said"} for row in one.checks]}
