@@ -95,7 +95,7 @@ FAST = 1  # so many of them
 
 
 class Guessed(NamedTuple):
-    """The strongest belief, how often somebody's value is certain, how often the best guess is right; by groups alone."""
+    """The strongest belief; how often a value is certain, and the best guess right; and right by the groups alone."""
 
     highest: Fraction
     certain: Fraction
@@ -135,9 +135,10 @@ def run(fast: bool) -> Experiment:  # noqa: FBT001
         "What groups tell somebody who asks why they are so",
         "our own question; the counted grade does not bound it, the blind grade does",
         [
-            "Counted grade, one release. Every table in which each person has any of the values, all equally likely, is",
-            "published in every way the dice can fall; the belief is exact. Beside it how many guesses would be right if",
-            f"only the groups were known: under tau-safety with m = {M} one in {M}. Tables that are refused are left out.",
+            "Counted grade, one release. Every table in which each person has any of the values, all equally likely,",
+            "is published in every way the dice can fall; the belief is exact. Beside it how many guesses would be",
+            f"right if only the groups were known: under tau-safety with m = {M} one in {M}. Tables that are refused",
+            "are left out.",
         ],
         [],
         [Table("Beliefs of somebody who knows the program, by effort", head, rows)],
