@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 from reveil.analysis.workload import Windows, true_counts, windows
@@ -84,15 +83,15 @@ def summary(guess: FloatArray, truth: IntArray) -> dict[str, JSON]:
 def written_errors(subject: Subject, *, sensitive: bool) -> dict[str, JSON] | None:
     """Ask the caller's own questions: those that name a sensitive column, or those that do not."""
     frame, schema = subject.snapshot.frame, subject.schema
-    kinds = [bool(own.expression.columns() & {*schema.sensitive}) for own in subject.workload.written]
-    chosen = [own for own, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
+    kinds = [bool(written.expression.columns() & {*schema.sensitive}) for written in subject.workload.written]
+    chosen = [written for written, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
     if not chosen:
         return None
     truth, guess = [], []
-    for own in chosen:
-        with own.named():
-            truth.append(int(matches(own.expression, frame, schema).sum()))
-            guess.append(subject.release.count(own.expression, schema).estimate)
+    for written in chosen:
+        with written.named():
+            truth.append(int(matches(written.expression, frame, schema).sum()))
+            guess.append(subject.release.count(written.expression, schema).estimate)
     return summary(np.array(guess, np.float64), np.array(truth, np.int64))
 
 
@@ -161,6 +160,8 @@ def cell_shares(column: MeasuredColumn, first: IntArray, last: IntArray) -> Floa
         codes = np.arange(column.attribute.null_code)[:, None]
         asked = ((codes >= first) & (codes <= last)).astype(np.float64)
         cell, code = column.member_cells
+        from scipy.sparse import csr_array  # takes a while to load, and most commands ask nothing
+
         sets = csr_array((np.ones(len(cell)), (cell, code)), shape=(len(values), len(asked)))
         inside = np.asarray(sets @ asked).T
     else:

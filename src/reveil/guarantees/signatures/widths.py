@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from reveil.core.kernels.assigning import NODE, SET, SPAN, CellWidths
 
@@ -29,7 +28,7 @@ BETWEEN = 0.6  # of what lies between two values' records: farther apart, more c
 def published_widths(codes: Codes) -> CellWidths:
     """Return what the width of a cell is made of, for every quasi column; see ``gcp`` for the definition."""
     columns = len(codes.quasi)
-    own = np.empty((codes.n, columns), np.int32)
+    widths = np.empty((codes.n, columns), np.int32)
     places = np.zeros((codes.n, columns))
     kinds, starts, sizes = (np.zeros(columns, np.int64) for _ in range(3))
     unit, null, most = (np.zeros(columns) for _ in range(3))
@@ -37,7 +36,7 @@ def published_widths(codes: Codes) -> CellWidths:
     at = 1
     for a, attribute in enumerate(codes.quasi):
         size, weight = attribute.null_code, attribute.weight
-        own[:, a] = np.where(attribute.codes < size, attribute.codes, -1)
+        widths[:, a] = np.where(attribute.codes < size, attribute.codes, -1)
         places[:, a] = attribute.positions[attribute.codes] * weight
         kinds[a], most[a] = _kind(attribute), weight
         unit[a] = weight / max(size - 1, 1)
@@ -46,7 +45,7 @@ def published_widths(codes: Codes) -> CellWidths:
             nodes.append(_nodes(attribute.taxonomy) * weight)
             starts[a], sizes[a] = at, size
             at += size * size
-    return CellWidths(kinds, own, places, starts, sizes, np.concatenate(nodes), unit, null, most)
+    return CellWidths(kinds, widths, places, starts, sizes, np.concatenate(nodes), unit, null, most)
 
 
 def linked_widths(codes: Codes) -> CellWidths:
@@ -98,6 +97,8 @@ def value_distances(codes: Codes, values: CodeArray, wanted: IntArray, *, linked
     differences of shares. A value that nobody has lies where the whole table lies. ``linked``: all columns are lines,
     on which the records between two places are their distance (see :func:`linked_widths`).
     """
+    from scipy.spatial.distance import cdist  # takes a while to load, and quick releases measure nothing
+
     place = np.full(int(max(wanted.max(initial=0), values.max(initial=0))) + 1, len(wanted), np.int64)
     place[wanted] = np.arange(len(wanted))
     of_record = place[values]
