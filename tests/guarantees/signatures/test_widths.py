@@ -8,7 +8,7 @@ import reveil as rv
 from reveil.core.kernels import assigning
 from reveil.guarantees.signatures.forms import ReleaseForm
 from reveil.guarantees.signatures.searching import search_of
-from reveil.guarantees.signatures.widths import BETWEEN, linked_widths, published_widths, value_distances
+from reveil.guarantees.signatures.widths import linked_widths, published_widths, value_distances
 from reveil.models.encoding import encode
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import hospital
@@ -48,8 +48,8 @@ def test_linked_distances_of_values_are_those_of_their_records():
     codes = _codes([(20, "a"), (20, "a"), (50, "a"), (51, "a")])
     found = value_distances(codes, np.array([0, 0, 1, 2], np.int32), np.arange(4), linked=True)
     assert np.allclose(found, found.T)
-    assert found[0, 1] == pytest.approx(BETWEEN * 1.5 / 4)
-    assert found[1, 2] == pytest.approx(BETWEEN / 4)
+    assert found[0, 1] == pytest.approx(1.5 / 4)
+    assert found[1, 2] == pytest.approx(1 / 4)
     assert (np.diag(found) == 0).all()
 
 

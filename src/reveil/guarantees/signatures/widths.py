@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 MOST_LEAVES = 2_048  # of a taxonomy whose nodes are kept for every pair of leaves; larger ones count as lines
 QUANTILES = 16  # at which the distributions of a number are compared
-BETWEEN = 0.6  # of what lies between two values' records: farther apart, more counterfeits would be bought with it
 
 
 def published_widths(codes: Codes) -> CellWidths:
@@ -105,7 +104,7 @@ def value_distances(codes: Codes, values: CodeArray, wanted: IntArray, *, linked
     many = len(wanted)
     parts = [
         (
-            _quantiles(_shares(attribute)[attribute.codes], of_record, many) / QUANTILES * BETWEEN
+            _quantiles(_shares(attribute)[attribute.codes], of_record, many) / QUANTILES
             if linked
             else _embedded(attribute, of_record, many)
         )
