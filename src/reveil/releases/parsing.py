@@ -67,7 +67,7 @@ def assemble(table: pl.DataFrame, batches: list[pl.DataFrame], manifest: Manifes
     numbering = [name for name in described if name not in columns]
     numbers = {name: _whole_numbers(values.pop(name)) for name in numbering}
     seconds = _second_tables_of(manifest, numbers, batches)
-    beside = {} if seconds else {described[name].role: own for name, own in numbers.items()}
+    beside = {} if seconds else {described[name].role: number for name, number in numbers.items()}
     depth = beside.get(LEVEL)
     if depth is not None and depth.min(initial=0) < 0:
         raise ValueError("levels are counted from 0 up")
@@ -80,7 +80,9 @@ def assemble(table: pl.DataFrame, batches: list[pl.DataFrame], manifest: Manifes
     values_of = pl.DataFrame(values)
     if seconds or not batches:
         return PublishedTable(columns, cells_of, classes, values_of, groups=groups, levels=levels, seconds=seconds)
-    second = _read_batch(batches[0], {own.name: own.type for own in manifest.columns if own.table == SECOND})
+    second = _read_batch(
+        batches[0], {column.name: column.type for column in manifest.columns if column.table == SECOND}
+    )
     return PublishedTable(columns, cells_of, classes, values_of, groups=groups, batch=second, levels=levels)
 
 
@@ -90,12 +92,12 @@ def _second_tables_of(
     """Return the tables of sensitive columns, where each has one."""
     parts = manifest.second_tables
     found = []
-    for (name, own), batch in zip(parts.items(), batches if parts else (), strict=True):
+    for (name, column_parts), batch in zip(parts.items(), batches if parts else (), strict=True):
         groups = numbers[group_column(name, len(parts))]
         if groups.min(initial=0) < 0:
             raise ValueError("groups are numbered from 0 up")
-        types = {column: manifest.column(column).type for column in own}
-        found.append(SecondTable(name, own, groups, _read_batch(batch, types)))
+        types = {column: manifest.column(column).type for column in column_parts}
+        found.append(SecondTable(name, column_parts, groups, _read_batch(batch, types)))
     return tuple(found)
 
 
@@ -120,7 +122,7 @@ def _whole_numbers(values: pl.Series) -> CodeArray:
 def _as_typed(cells: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
     """Return cells that are no text as their form has them; a column of another shape raises ValueError."""
     shape = cells.dtype
-    if form is Form.INTERVAL and isinstance(shape, pl.Struct) and [own.name for own in shape.fields] == _ENDS:
+    if form is Form.INTERVAL and isinstance(shape, pl.Struct) and [end.name for end in shape.fields] == _ENDS:
         return cells.cast(pl.Struct({"lo": dtype, "hi": dtype, "null": pl.Boolean}))
     if form is Form.SET and shape == pl.List(pl.String):  # whatever the type of the values is
         return cells

@@ -78,7 +78,7 @@ class Release(PublishedTable):
     def under(self, manifest: Manifest) -> Release:
         """Return the same table under another manifest; rows that were put together are not put together again."""
         other = replace(self, manifest=manifest)
-        other.__dict__.update({key: own for key, own in self.__dict__.items() if key == "text"})
+        other.__dict__.update({key: value for key, value in self.__dict__.items() if key == "text"})
         return other
 
     def count(self, expression: str | Expression | None = None, schema: Schema | None = None) -> Count:
@@ -145,8 +145,8 @@ class Release(PublishedTable):
     def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
         if in_folder(target):
             return self._write_folder(target.parent, check, done)
-        own = tables_of(target, self.manifest)
-        leftover = [path for path in _second_tables(target) if path not in own]
+        table_paths = tables_of(target, self.manifest)
+        leftover = [path for path in _second_tables(target) if path not in table_paths]
         with draft_folder(target) as folder:
             draft = folder / target.name
             text_only = find_format(target).text_only
@@ -196,9 +196,9 @@ class Release(PublishedTable):
             (folder / name).mkdir(parents=True, exist_ok=True)
             sizes = None if listed is None else [part.rows for part in listed]
             for number, rows in enumerate(slices(table.height, sizes)):
-                own = part_name(number, name)
-                write_table(table[rows], folder / own)
-                parts.append(TablePart(own, rows.stop - rows.start, digest_of_file(folder / own)))
+                file_name = part_name(number, name)
+                write_table(table[rows], folder / file_name)
+                parts.append(TablePart(file_name, rows.stop - rows.start, digest_of_file(folder / file_name)))
         return parts
 
     @classmethod
@@ -258,10 +258,10 @@ def _same_content(one: Release, other: Release) -> bool:
     """Return whether two releases say the same."""
     if (one.batch is None) != (other.batch is None) or not one.text.equals(other.text, null_equal=True):
         return False
-    if [own.name for own in one.seconds] != [own.name for own in other.seconds]:
+    if [second.name for second in one.seconds] != [second.name for second in other.seconds]:
         return False
     if not all(
-        own.batch.equals(its.batch, null_equal=True) for own, its in zip(one.seconds, other.seconds, strict=True)
+        second.batch.equals(its.batch, null_equal=True) for second, its in zip(one.seconds, other.seconds, strict=True)
     ):
         return False
     return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
@@ -282,7 +282,9 @@ def _still_true(target: Path, manifest: Manifest) -> dict[str, str]:
     except (InputError, VerificationError):
         return {}
     digests = before.digests or {}
-    before, manifest = (replace(own, digest=None, digests=None, parts=None) for own in (before, manifest))
+    before, manifest = (
+        replace(manifest_of_one, digest=None, digests=None, parts=None) for manifest_of_one in (before, manifest)
+    )
     if before != manifest:
         return {}
     return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from reveil.adversary.appearances import appearances_of
-from reveil.adversary.attacks.base import BITS, Attack, Findings, joined
+from reveil.adversary.attacks.base import BITS, Attack, Findings, joined, without_ids
 from reveil.adversary.chains import agreeing, narrowed
 from reveil.adversary.paired_worlds import Side, count_pairs, excluded
 from reveil.adversary.sentences import known_to
@@ -63,7 +63,9 @@ class PairedValues(Attack):
                 "no other column is told apart from this one: a row that shows both values is a pair already"
             )
         attacker = f"somebody who knows {known_to(evidence.known)}, and {self.knows} ({known.source})"
-        return joined(parts, {"attacker": attacker, "pairs_from": known.source, "columns": columns})
+        return without_ids(
+            evidence, joined(parts, {"attacker": attacker, "pairs_from": known.source, "columns": columns})
+        )
 
 
 def _by(evidence: Evidence, other: PairedColumn) -> Findings | None:
@@ -116,8 +118,11 @@ def _apart(mine: Evidence, theirs: Evidence) -> tuple[Evidence, Evidence]:
     """Leave out what releases tell that show both values in one row."""
     blank = [_in_one_row(view, mine.column, theirs.column) for view in mine.views]
     first, second = (
-        replace(own, views=tuple(_silent(v) if out else v for v, out in zip(own.views, blank, strict=True)))
-        for own in (mine, theirs)
+        replace(
+            column_evidence,
+            views=tuple(_silent(v) if out else v for v, out in zip(column_evidence.views, blank, strict=True)),
+        )
+        for column_evidence in (mine, theirs)
     )
     return first, second
 

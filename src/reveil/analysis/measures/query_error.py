@@ -37,7 +37,7 @@ class QueryError(Measure):
     box further inside holds. ``mean``, ``median`` and a ``histogram`` over the windows; windows in which
     no raw record lies are ``skipped`` and counted. *Range*: from 0 up; smaller is better. *Suppressed and withheld
     records* are in the truth only. *Counterfeits* are taken out of the estimate, group by group, because the manifest
-    tells how many there are. A workload of the caller's is asked as it is written; what names a sensitive column is
+    tells how many there are; *dirty* rows from all groups alike. A workload of the caller's is asked as it is written; what names a sensitive column is
     ``query_error_sensitive``. *Source*: 000, 2.5.2; 004 (Xiao, Tao 2006).
     """
 
@@ -60,7 +60,7 @@ class QueryError(Measure):
             seed=workload.seed,
         )
         truth = true_counts(attributes, asked)
-        records = subject.class_real
+        records = subject.class_real * subject.clean
         if subject.nesting is not None:
             records = in_blocks(subject.nesting, columns, records)
         guess = np.maximum(estimates(columns, records, asked), 0.0)
@@ -83,15 +83,15 @@ def summary(guess: FloatArray, truth: IntArray) -> dict[str, JSON]:
 def written_errors(subject: Subject, *, sensitive: bool) -> dict[str, JSON] | None:
     """Ask the caller's own questions: those that name a sensitive column, or those that do not."""
     frame, schema = subject.snapshot.frame, subject.schema
-    kinds = [bool(own.expression.columns() & {*schema.sensitive}) for own in subject.workload.written]
-    chosen = [own for own, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
+    kinds = [bool(written.expression.columns() & {*schema.sensitive}) for written in subject.workload.written]
+    chosen = [written for written, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
     if not chosen:
         return None
     truth, guess = [], []
-    for own in chosen:
-        with own.named():
-            truth.append(int(matches(own.expression, frame, schema).sum()))
-            guess.append(subject.release.count(own.expression, schema).estimate)
+    for written in chosen:
+        with written.named():
+            truth.append(int(matches(written.expression, frame, schema).sum()))
+            guess.append(subject.release.count(written.expression, schema).estimate)
     return summary(np.array(guess, np.float64), np.array(truth, np.int64))
 
 

@@ -234,12 +234,12 @@ def _buckets(sets: Sets, of_record: IntArray, now: Situation, rng: Dice | None) 
 def bucketed(sets: Sets, bucket: npt.NDArray[np.integer], values: CodeArray, records: CodeArray) -> Buckets:
     """Sort records into the buckets of given sets; sets without records are left out, equal places keep their order."""
     used, of_record = np.unique(bucket, return_inverse=True)
-    own = sets.take(used)
-    place = own.places(of_record, values)
+    used_sets = sets.take(used)
+    place = used_sets.places(of_record, values)
     # Small numbers are sorted digit by digit, which takes a third of the time.
-    order = np.argsort(place.astype(np.uint16) if len(own.members) < 1 << 16 else place, kind="stable")
-    lengths = np.bincount(place, minlength=len(own.members))
-    return Buckets(own, Ragged.of_lengths(lengths, records[order].astype(np.int32)))
+    order = np.argsort(place.astype(np.uint16) if len(used_sets.members) < 1 << 16 else place, kind="stable")
+    lengths = np.bincount(place, minlength=len(used_sets.members))
+    return Buckets(used_sets, Ragged.of_lengths(lengths, records[order].astype(np.int32)))
 
 
 def _anchors(groups: Groups) -> CodeArray:
@@ -302,10 +302,10 @@ class _Pool:
     def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
         self.values = values
         order = np.lexsort((space.ranks[records], values[records]))
-        own = records[order].astype(np.int32)
-        starts = _starts(values[own], width)
+        ordered = records[order].astype(np.int32)
+        starts = _starts(values[ordered], width)
         links = np.arange(len(records) + 1, dtype=np.int64)
-        self.pool = nearest_free.Pool(own, starts, links, links.copy(), space.ranks, space.points)
+        self.pool = nearest_free.Pool(ordered, starts, links, links.copy(), space.ranks, space.points)
         self.left = np.diff(starts)
 
     def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
@@ -318,8 +318,8 @@ class _Pool:
         self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
     ) -> tuple[CodeArray, CodeArray]:
         """Form groups around movers."""
-        own = nearest_free.Movers(movers, told.members, told.offsets)
-        records, values = nearest_free.gather_groups(own, starts, self.pool, self.left, self.values, domain, m)
+        moving = nearest_free.Movers(movers, told.members, told.offsets)
+        records, values = nearest_free.gather_groups(moving, starts, self.pool, self.left, self.values, domain, m)
         return records, values
 
     def draw(self, plan: list[Step]) -> Buckets:
@@ -346,8 +346,8 @@ def lone_groups(now: Situation, records: CodeArray) -> Groups:
     """Give each of some records a group of its own with the signature that its person keeps."""
     sets = now.sets.take(now.usable[records])
     group = sets.of_member.astype(np.int32)
-    own = np.where(sets.members == now.values[records][group], records[group], -1).astype(np.int32)
-    return Groups(group, sets.members, own, sets, np.arange(len(sets)), int((own < 0).sum()))
+    single = np.where(sets.members == now.values[records][group], records[group], -1).astype(np.int32)
+    return Groups(group, sets.members, single, sets, np.arange(len(sets)), int((single < 0).sum()))
 
 
 def published(groups: Groups, size: int) -> BoolArray:
