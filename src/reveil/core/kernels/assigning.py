@@ -48,7 +48,7 @@ class _Place(NamedTuple):
     last: int
 
 
-class _Candidates(NamedTuple):
+class _RunRecords(NamedTuple):
     """The records of a run, column by column, so that a row goes through them in the order of the memory."""
 
     codes: npt.NDArray[np.int32]  # (columns, records): as in CellWidths, NOBODY where there is no record
@@ -69,7 +69,7 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
     records = np.empty(largest, np.int32)
     columns = shape.kinds.shape[0]
     room = columns, largest
-    among = _Candidates(np.empty(room, np.int32), np.empty(room), np.empty(columns, np.bool_))
+    among = _RunRecords(np.empty(room, np.int32), np.empty(room), np.empty(columns, np.bool_))
     costs, widths_of = np.empty(largest), np.empty(largest)
     seen = np.empty(_most_rows(starts), np.int32)
     fell = 0.0
@@ -249,7 +249,7 @@ def widths(cells, starts, shape):
     total = 0.0
     out, widths_of, seen = np.empty(1), np.empty(1), np.empty(_most_rows(starts), np.int32)
     columns = shape.kinds.shape[0]
-    among = _Candidates(np.empty((columns, 1), np.int32), np.empty((columns, 1)), np.empty(columns, np.bool_))
+    among = _RunRecords(np.empty((columns, 1), np.int32), np.empty((columns, 1)), np.empty(columns, np.bool_))
     for g in range(starts.shape[0] - 1):
         for p in range(starts[g], starts[g + 1]):
             if cells[p] >= 0:
