@@ -211,6 +211,7 @@ def test_a_config_that_cannot_be_changed_line_by_line_is_left_alone() -> None:
     assert "m = 3 under [guarantee]" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_from_tables_to_a_choice(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Two snapshots as a series; figures are those of publishing with the chosen config; the page shows the JSON."""
     monkeypatch.setenv("REVEIL_KEY", KEY)
