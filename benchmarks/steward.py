@@ -122,9 +122,13 @@ def german(folder: Path) -> Path:
     """Write a part of adult_uci_full as a German program would have, with a date and an amount of money added."""
     source = pl.read_parquet(SHARED / "adult_uci_full.parquet", n_rows=GERMAN).with_row_index("nr")
     rng = np.random.default_rng(1)
-    days = pl.date(1994 - pl.col("age"), 1, 1) + pl.duration(days=pl.Series(rng.integers(0, 365, source.height)))
+    later = pl.lit(pl.Series(rng.integers(0, 365, source.height)))
+    days = pl.date(1994 - pl.col("age"), 1, 1) + pl.duration(days=later)
     pay = pl.Series(
-        [f"{cents / 100:_.2f}".replace(".", ",").replace("_", ".") for cents in rng.integers(8e5, 2e7, source.height)]
+        [
+            f"{cents / 100:_.2f}".replace(".", ",").replace("_", ".")
+            for cents in rng.integers(800_000, 20_000_000, source.height)
+        ]
     )
     frame = source.select(
         (pl.col("nr") + 100_000).alias("Kundennr"),

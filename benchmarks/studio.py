@@ -76,7 +76,7 @@ def _measure(folder: Path, rows: int) -> bool:
             time.sleep(0.01)
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
         token = next(iter(settings.tokens.values()))
-        found = {
+        found: dict[str, dict[str, float]] = {
             "the first page, with the token, right after the start": timed(browser, f"{settings.address}?token={token}")
         }
         for page in PAGES:

@@ -20,6 +20,8 @@ import polars as pl
 import reveil as rv
 from benchmarks.papers.common import Cell, Experiment, Table, main, progress, short
 from benchmarks.utility.tables import changing, pool_of, table_named
+from reveil.core.effort import Effort
+from reveil.guarantees.signatures.forms import ReleaseForm
 from reveil.testing import hospital
 
 if TYPE_CHECKING:
@@ -43,12 +45,12 @@ class Trial:
 
 TRIALS = (
     Trial("static, k 10, l 3", rv.Static(k=10, l=3)),
-    Trial("m-invariance, m 4, quick", rv.MInvariance(m=4, effort="quick")),
+    Trial("m-invariance, m 4, quick", rv.MInvariance(m=4, effort=Effort.QUICK)),
     Trial("m-invariance, m 4", rv.MInvariance(m=4)),
-    Trial("tau-safety, m 4, quick", rv.TauSafety(m=4, effort="quick")),
+    Trial("tau-safety, m 4, quick", rv.TauSafety(m=4, effort=Effort.QUICK)),
     Trial("tau-safety, m 4", rv.TauSafety(m=4)),
-    Trial("tau-safety, m 4, angelized", rv.TauSafety(m=4, form="angelized")),
-    Trial("tau-safety, m 4, exact", rv.TauSafety(m=4, form="exact")),
+    Trial("tau-safety, m 4, angelized", rv.TauSafety(m=4, form=ReleaseForm.ANGELIZED)),
+    Trial("tau-safety, m 4, exact", rv.TauSafety(m=4, form=ReleaseForm.EXACT)),
     Trial("tau-safety, m 4, blind", rv.TauSafety(m=4, blind=True)),
     Trial("refinement, k 10, l 3, roomy", rv.Refinement(k=10, l=3, slack="roomy")),
     Trial("refinement, k 10, l 3", rv.Refinement(k=10, l=3)),

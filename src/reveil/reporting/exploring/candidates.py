@@ -115,7 +115,7 @@ def with_changes(table: Mapping[str, JSON], changes: Mapping[tuple[str, str], JS
 
 def _usual(config: Config, table: Mapping[str, JSON]) -> dict[str, tuple[JSON, ...]]:
     """Return what is usually tried, under the names that the config has for it."""
-    found = {}
+    found: dict[str, tuple[JSON, ...]] = {}
     written = object_in(table["guarantee"])
     for key, values in _USUAL.get(config.guarantee.kind, {}).items():
         if key == FORM and OLD_FORM in written:
