@@ -124,12 +124,8 @@ def german(folder: Path) -> Path:
     rng = np.random.default_rng(1)
     later = pl.lit(pl.Series(rng.integers(0, 365, source.height)))
     days = pl.date(1994 - pl.col("age"), 1, 1) + pl.duration(days=later)
-    pay = pl.Series(
-        [
-            f"{cents / 100:_.2f}".replace(".", ",").replace("_", ".")
-            for cents in rng.integers(800_000, 20_000_000, source.height)
-        ]
-    )
+    amounts = rng.integers(800_000, 20_000_000, source.height)
+    pay = pl.Series([f"{cents / 100:_.2f}".replace(".", ",").replace("_", ".") for cents in amounts])
     frame = source.select(
         (pl.col("nr") + 100_000).alias("Kundennr"),
         days.dt.strftime("%d.%m.%Y").alias("Geburtsdatum"),

@@ -96,7 +96,7 @@ def _measure(folder: Path, rows: int) -> bool:
     )
 
 
-def timed(browser: urllib.request.OpenerDirector, address: str) -> dict[str, int]:
+def timed(browser: urllib.request.OpenerDirector, address: str) -> dict[str, float]:
     """Ask for a page, and return how long it took by the clock and by the processor."""
     began, worked = time.perf_counter(), time.process_time()
     browser.open(address).read()
