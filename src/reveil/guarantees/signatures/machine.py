@@ -8,7 +8,7 @@ is split once more with all that it holds.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -26,21 +26,38 @@ if TYPE_CHECKING:
     from reveil.guarantees.signatures.planning import Plan
     from reveil.guarantees.signatures.searching import Search
     from reveil.guarantees.signatures.situation import Situation
+    from reveil.models.encoding import Codes
 
 FloatArray = npt.NDArray[np.float64]
 KeyArray = npt.NDArray[np.uint64]
+REGION_ROWS = 500_000  # new records that are drawn together; more are drawn region by region
 GROUPS_OF_SIGNATURE = 10  # on average; a plan for a first release with fewer is not followed
 
 
 @dataclass(frozen=True)
-class Space:
-    """Where records lie: ``points`` has a row for each, and ``ranks`` is their order along a curve through them.
+class CodePoints:
+    """The normalised positions of the quasi values of records: a row for each that is asked for."""
 
-    ``keys`` are the keys of a BANG file, where groups are to follow its regions: equal keys from release to release
+    codes: Codes = field(repr=False)
+
+    def __getitem__(self, records: CodeArray | slice) -> FloatArray:
+        """Return the points of some records."""
+        columns = [own.positions[own.codes[records]] for own in self.codes.quasi]
+        points = np.empty((len(columns[0]) if columns else 0, len(columns)))
+        for a, places in enumerate(columns):
+            points[:, a] = places
+        return points
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where records lie: ``points[records]`` are their points, and ``ranks`` is their order along a curve through them.
+
+    Points are made where they are needed, of the records that are looked at (see :class:`CodePoints`). ``keys`` are the keys of a BANG file, where groups are to follow its regions: equal keys from release to release
     are equal places.
     """
 
-    points: FloatArray
+    points: FloatArray | CodePoints
     ranks: IntArray
     keys: KeyArray | None = None
 
@@ -110,21 +127,28 @@ class Buckets:
         """How many records each value of each bucket lacks."""
         return np.repeat(self.sizes, self.sets.sizes) - self.lengths
 
-    def split(self, points: FloatArray, *, swap: bool) -> Groups:
-        """Split into groups with a record or a hole for each value of the signature."""
+    def split(self, points: FloatArray | CodePoints, *, swap: bool) -> Groups:
+        """Split into groups with a record or a hole for each value of the signature; each bucket by itself."""
         sizes, slots = self.sizes, self.sets.sizes
         offsets = offsets_of(sizes * slots)
         cells = np.full(int(offsets[-1]), -1, np.int32)
-        order = self.records.items.copy()
+        lists = self.records.offsets
 
         def work(part: slice) -> None:
-            """Split some buckets; they share nothing with others but the arrays they lie in."""
+            """Split some buckets; they share nothing with others but the array in which their groups lie."""
             slots_of = self.sets.offsets[part.start : part.stop + 1]
-            split.split(order, self.records.offsets, slots_of, sizes[part], points, cells, offsets[part])
+            first, last = lists[slots_of[0]], lists[slots_of[-1]]
+            records = self.records.items[first:last]
+            own, order = points[records], np.arange(len(records), dtype=np.int32)
+            starts = lists[slots_of[0] : slots_of[-1] + 1] - first
+            there, inside = offsets[part.start : part.stop + 1] - offsets[part.start], slots_of - slots_of[0]
+            found = np.full(int(there[-1]), -1, np.int32)
+            split.split(order, starts, inside, sizes[part], own, found, there[:-1])
             if swap:
-                split.swap(cells, offsets[part], slots_of, sizes[part], points)
+                split.swap(found, there[:-1], inside, sizes[part], own)
+            cells[offsets[part.start] : offsets[part.stop]] = np.append(records, np.int32(-1))[found]
 
-        each(work, _shares(self.records.offsets[self.sets.offsets]), len(order))
+        each(work, _shares(lists[self.sets.offsets]), len(self.records.items))
         return self._groups(cells)
 
     def nest(self, keys: KeyArray) -> Groups:
@@ -297,20 +321,35 @@ def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: D
 
 
 class _Pool:
-    """New records by value along the curve, from which each is taken once."""
+    """New records by value along the curve, from which each is taken once.
+
+    To the kernels the records of the pool are 0, 1, 2 ..., and those that others are to be near to come behind them.
+    """
 
     def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
-        self.values = values
+        self.values, self.space, self.width = values, space, width
         order = np.lexsort((space.ranks[records], values[records]))
-        own = records[order].astype(np.int32)
-        starts = _starts(values[own], width)
-        links = np.arange(len(records) + 1, dtype=np.int64)
-        self.pool = nearest_free.Pool(own, starts, links, links.copy(), space.ranks, space.points)
-        self.left = np.diff(starts)
+        self.own = records[order].astype(np.int32)
+        self.starts = _starts(values[self.own], width)
+        self.links = np.arange(len(records) + 1, dtype=np.int64), np.arange(len(records) + 1, dtype=np.int64)
+        self.left = np.diff(self.starts)
+
+    def _near(self, targets: CodeArray) -> nearest_free.Pool:
+        """Return the pool as kernels see it, beside some other records."""
+        every = np.concatenate([self.own, targets])
+        numbers = np.arange(len(self.own), dtype=np.int32)
+        return nearest_free.Pool(numbers, self.starts, *self.links, self.space.ranks[every], self.space.points[every])
+
+    def _named(self, taken: CodeArray) -> CodeArray:
+        return np.append(self.own, np.int32(-1))[taken]
 
     def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
         """Take a near record for each hole, as far as the quota goes."""
-        taken: CodeArray = nearest_free.fill_holes(self.pool, quota, wanted, anchors)
+        if not len(wanted) or not quota.any():
+            return np.full(len(wanted), -1, np.int32)
+        targets, of_hole = np.unique(anchors, return_inverse=True)
+        near = (of_hole + len(self.own)).astype(np.int32)
+        taken = self._named(nearest_free.fill_holes(self._near(targets), quota, wanted, near))
         self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
         return taken
 
@@ -318,16 +357,55 @@ class _Pool:
         self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
     ) -> tuple[CodeArray, CodeArray]:
         """Form groups around movers."""
-        own = nearest_free.Movers(movers, told.members, told.offsets)
-        records, values = nearest_free.gather_groups(own, starts, self.pool, self.left, self.values, domain, m)
-        return records, values
+        every = np.concatenate([self.own, movers]).astype(np.int32)
+        numbers = np.arange(len(self.own), len(every), dtype=np.int32)
+        given = nearest_free.Movers(numbers, told.members, told.offsets)
+        records, values = nearest_free.gather_groups(
+            given, starts, self._near(movers), self.left, self.values[every], domain, m
+        )
+        return np.append(every, np.int32(-1))[records], values
 
     def draw(self, plan: list[Step]) -> Buckets:
-        """Draw the records of each step; a step without any is no bucket."""
+        """Draw the records of each step; a step without any is no bucket.
+
+        A large pool is drawn region by region of the curve: each region as much of each step as it has of all its
+        values, and no more than its share; the records that are left over are drawn together.
+        """
         sets = Sets.of([step.values.tolist() for step in plan])
         amounts = np.array([step.amount for step in plan], np.int64)
-        order, offsets = nearest_free.draw_steps(self.pool, self.left, sets.members, sets.offsets, amounts)
-        return Buckets(sets, Ragged(offsets, order))
+        regions = -(-int(self.left.sum()) // REGION_ROWS)
+        if regions <= 1:
+            return self._drawn(sets, amounts)
+        free = self._free()
+        place = np.argsort(self.space.ranks[free], kind="stable")
+        found = []
+        for part in np.array_split(free[place], regions):
+            region = _Pool(part, self.values, self.space, self.width)
+            share = amounts * len(part) // len(free)
+            mine = np.zeros_like(amounts)
+            left = region.left.copy()
+            for j, step in enumerate(plan):
+                mine[j] = min(int(share[j]), int(left[step.values].min()))
+                left[step.values] -= mine[j]
+            found.append(region._drawn(sets, mine))
+            amounts = amounts - mine
+        taken = np.concatenate([own.records.items for own in found])
+        rest = _Pool(np.setdiff1d(free, taken), self.values, self.space, self.width)
+        found.append(rest._drawn(sets, amounts))
+        self.left = rest.left
+        return Buckets(
+            Sets(Ragged.concatenate([own.sets.lists for own in found])),
+            Ragged.concatenate([own.records for own in found]),
+        )
+
+    def _free(self) -> CodeArray:
+        """Return the records that nobody took; the links of one that was taken lead on."""
+        return self.own[self.links[0][:-1] == np.arange(len(self.own))]
+
+    def _drawn(self, sets: Sets, amounts: IntArray) -> Buckets:
+        pool = self._near(self.own[:0])
+        order, offsets = nearest_free.draw_steps(pool, self.left, sets.members, sets.offsets, amounts)
+        return Buckets(sets, Ragged(offsets, self._named(order)))
 
 
 def _starts(values: CodeArray, width: int) -> IntArray:
@@ -335,9 +413,12 @@ def _starts(values: CodeArray, width: int) -> IntArray:
 
 
 def _shares(ends: IntArray) -> list[slice]:
-    """Cut buckets, which end at these places of a list, into runs of about equally many records, one for each core."""
-    cores = os.cpu_count() or 1
-    cuts = np.searchsorted(ends, np.arange(1, cores) * int(ends[-1]) // cores)
+    """Cut buckets, which end at these places of a list, into runs of about equally many records.
+
+    There is one for each core, and as many more as keep the points of a run few, where buckets are not larger.
+    """
+    runs = max(os.cpu_count() or 1, -(-int(ends[-1]) // REGION_ROWS))
+    cuts = np.searchsorted(ends, np.arange(1, runs) * int(ends[-1]) // runs)
     bounds = np.unique([0, *cuts, len(ends) - 1])
     return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
 

@@ -14,6 +14,7 @@ from reveil.guarantees.signatures.planning import Plan, plan
 from reveil.guarantees.signatures.widths import published_widths
 
 if TYPE_CHECKING:
+    from reveil.core.arrays import CodeArray
     from reveil.core.kernels.assigning import CellWidths
     from reveil.guarantees.signatures.machine import Groups, Space
     from reveil.guarantees.signatures.situation import Situation
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search looks at: the records in codes, and the widths of their cells."""
+    """What a search looks at: the records in codes."""
 
     codes: Codes = field(repr=False)
-    shape: CellWidths = field(repr=False)
     sweeps: Sweeps
 
     def plan(self, now: Situation, space: Space, m: int) -> Plan:
@@ -36,7 +36,11 @@ class Search:
         """Exchange records between groups; newcomers with a value may exchange their signatures, too."""
         free = np.zeros(now.size, np.bool_)
         free[now.fresh] = True
-        return exchanged(groups, free, self.shape, self.sweeps)
+        return exchanged(groups, free, self._shape_of, self.sweeps)
+
+    def _shape_of(self, records: CodeArray) -> CellWidths:
+        """Return what the widths of the cells of some records are made of."""
+        return published_widths(self.codes, records)
 
 
 def effort_of(effort: str | None) -> Effort | None:
@@ -52,4 +56,4 @@ def search_of(effort: str, codes: Codes) -> Search | None:
     """Return the search that an effort allows; None: the quick way."""
     if effort == Effort.QUICK:
         return None
-    return Search(codes, published_widths(codes), SWEEPS[Effort(effort)])
+    return Search(codes, SWEEPS[Effort(effort)])

@@ -1,0 +1,1 @@
+"""What scale costs: memory and time of large tables, and of a long series."""
