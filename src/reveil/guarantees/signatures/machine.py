@@ -53,8 +53,8 @@ class CodePoints:
 class Space:
     """Where records lie: ``points[records]`` are their points, and ``ranks`` is their order along a curve through them.
 
-    Points are made where they are needed, of the records that are looked at (see :class:`CodePoints`). ``keys`` are the keys of a BANG file, where groups are to follow its regions: equal keys from release to release
-    are equal places.
+    Points are made where they are needed, of the records that are looked at (see :class:`CodePoints`). ``keys`` are the
+    keys of a BANG file, where groups are to follow its regions: equal keys from release to release are equal places.
     """
 
     points: FloatArray | CodePoints
