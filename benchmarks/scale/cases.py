@@ -1,8 +1,8 @@
 """A national case table that is published again and again: people come in, some records are mended, few are taken out.
 
 Columns and growth follow a public case surveillance table, which was published 99 times and grew from 3.7 to 106
-million rows; nobody in it exists. Each snapshot is made from the one before, so that a series of any length costs no more than
-its rows.
+million rows; nobody in it exists. Each snapshot is made from the one before, so that a series of any length costs no
+more than its rows.
 """
 
 from __future__ import annotations
