@@ -154,6 +154,7 @@ class ReleaseContext:
         entries: tuple[Entries, ...] = (),
         replaces: bool,
         placements: pl.DataFrame | None,
+        archive: int | None = None,
         facts: Mapping[str, JSON],
         settings: Mapping[str, JSON],
         path: Path | None,
@@ -206,6 +207,7 @@ class ReleaseContext:
                 **self._edges(),
             },
             placements=placements,
+            archive=archive,
         )
 
     def _declared(self) -> JSON:

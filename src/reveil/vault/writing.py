@@ -16,7 +16,7 @@ from reveil.vault.bridge import as_tables, match, one
 from reveil.vault.protocol import ADOPTED, PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.vault.bridge import Connection
@@ -159,3 +159,9 @@ def _write_placements(connection: Connection, release: int, placements: pl.DataF
     frame = ledgers.owned(placements, person).select(pl.col("place", "grp", "person").cast(pl.Int32))
     with as_tables(connection, added=frame):
         connection.execute("INSERT INTO placements SELECT CAST(? AS INTEGER), person, place, grp FROM added", [release])
+
+
+def drop_placements(connection: Connection, releases: Sequence[int]) -> None:
+    """Forget who was in which row of some releases."""
+    for release in releases:
+        connection.execute("DELETE FROM placements WHERE release = ?", [release])

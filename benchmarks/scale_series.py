@@ -1,7 +1,7 @@
 """Ninety-nine releases of a growing national table under tau-safety: time, width, counterfeits and the vault.
 
-    python -m benchmarks.scale.series run OUT.jsonl [scale] [effort] [releases]   # goes on where it was stopped
-    python -m benchmarks.scale.series audit FOLDER [persons]
+    python -m benchmarks.scale_series run OUT.jsonl [scale] [effort] [releases]   # goes on where it was stopped
+    python -m benchmarks.scale_series audit FOLDER [persons]
 
 Every release is everything from the frame to the confirmed file: diff, grouping, writing, the judge, the vault. CPU
 seconds are those of all threads of this process; the peak of memory is taken anew for each release. Files and vault lie
@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 import reveil as rv
+from benchmarks.case_table import QUASI, RELEASES, SENSITIVE, snapshots
 from benchmarks.floor import resident
-from benchmarks.scale.cases import QUASI, RELEASES, SENSITIVE, snapshots
 from reveil.vault import Vault
 
 M = 4
