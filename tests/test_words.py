@@ -129,3 +129,14 @@ def test_retired_words_name_nothing(kind):
     if kind != "constant":
         found = [one for one in found if one.split()[1] not in SAYS_ENOUGH]
     assert [one for one in found if one not in STAY] == []
+
+
+def test_no_variable_is_called_own():
+    """Whose own, and what of it, is what a name has to say."""
+    bound = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Name) and node.id == "own") or (isinstance(node, ast.arg) and node.arg == "own")
+    ]
+    assert bound == []

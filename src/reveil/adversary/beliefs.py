@@ -64,8 +64,8 @@ def world_shares(sets: IntArray, rows: IntArray, members: IntArray, fakes: IntAr
     each: FloatArray = rows / np.maximum(whole[sets], 1)
     starts = np.append(np.flatnonzero(np.diff(sets, prepend=-1)), len(sets))
     known: dict[tuple[int, ...], FloatArray] = {}
-    for own in np.unique(sets[(fakes > 0) & (largest[sets] > 1)]):
-        start, end = starts[own], starts[own + 1]
+    for number in np.unique(sets[(fakes > 0) & (largest[sets] > 1)]):
+        start, end = starts[number], starts[number + 1]
         shape = (int(members[start]), *rows[start:end].tolist())
         if shape not in known:
             known[shape] = _counted(shape[0], shape[1:])

@@ -43,7 +43,7 @@ def control_of(
             raise DataError(
                 f"the control group has no column {column!r}", column=column, hint="Its people's values are compared."
             )
-        inside = pl.concat([own.ids for own in people.tables]).implode()
+        inside = pl.concat([table.ids for table in people.tables]).implode()
         if table.ids is not None and (many := int(table.ids.is_in(inside).sum())):
             raise DataError(
                 f"{many:,} people of the control group are in the releases",

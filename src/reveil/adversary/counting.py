@@ -300,8 +300,8 @@ def _count_by_states(
     members = these.appearances.items.tolist()
     in_order = sorted(frontier.pieces(these.appearances.offsets.tolist(), members), key=len)
     value, owner = these.options.value, these.appearance
-    for own in in_order:
-        component = frontier.Component(own, these.options, lives, appearances)
+    for choices in in_order:
+        component = frontier.Component(choices, these.options, lives, appearances)
         counted = frontier.count(component, allowed) if component.lay_out() else None
         if allowed.steps < 0:
             return
@@ -309,7 +309,7 @@ def _count_by_states(
             continue
         total, taken = counted
         if not total:
-            found.impossible[own] = True
+            found.impossible[choices] = True
             continue
         best: dict[int, tuple[int, int]] = {}
         by_value: dict[tuple[int, int], int] = {}

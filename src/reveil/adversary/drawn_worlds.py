@@ -29,16 +29,16 @@ class DrawnWorlds:
     """Draws worlds; ``possible`` is False where what is known does not fit together."""
 
     def __init__(self, evidence: Evidence) -> None:
-        own = appearances_of(evidence)
-        alive, broken = agreeing(own)
-        left = narrowed(own, alive)
-        self.possible = not (broken.any() or left.broken.any() or left.skipped.any() or own.open.any())
-        self.appearances, self.domain = own, len(evidence.values)
-        label, _ = components_of(own, left)
+        appearances = appearances_of(evidence)
+        alive, broken = agreeing(appearances)
+        left = narrowed(appearances, alive)
+        self.possible = not (broken.any() or left.broken.any() or left.skipped.any() or appearances.open.any())
+        self.appearances, self.domain = appearances, len(evidence.values)
+        label, _ = components_of(appearances, left)
         everything = np.ones(int(label.max(initial=-1)) + 1, np.bool_)
-        self.laid = WorldOptions.of(own, left, label, everything)
+        self.laid = WorldOptions.of(appearances, left, label, everything)
         self.loose = left.loose
-        self.lives, _ = known_lives(own)
+        self.lives, _ = known_lives(appearances)
         laid = self.laid.appearances
         self.components = frontier.pieces(laid.offsets.tolist(), laid.items.tolist())
 
@@ -60,7 +60,7 @@ class DrawnWorlds:
 
     def _drawn(self, component: list[int], rng: np.random.Generator) -> tuple[dict[int, int], float] | None:
         """Fill one component; None where somebody finds nothing."""
-        given, own = self.laid.options, self.appearances
+        given, appearances = self.laid.options, self.appearances
         rows: dict[int, int] = {}
         room: dict[int, int] = {}
         value: dict[int, int] = {}
@@ -70,8 +70,12 @@ class DrawnWorlds:
             choices = []
             for o in range(int(given.first[member]), int(given.first[member + 1])):
                 row, group = int(given.row[o]), int(given.group[o])
-                many = rows.setdefault(row, int(own.counts[row]))
-                if many and room.setdefault(group, int(own.room[group])) and self._fits(member, o, value, option):
+                many = rows.setdefault(row, int(appearances.counts[row]))
+                if (
+                    many
+                    and room.setdefault(group, int(appearances.room[group]))
+                    and self._fits(member, o, value, option)
+                ):
                     choices.append((many, int(given.value[o]), o))
             if self.loose[member]:  # in no group, with any value
                 choices += [(1, v, -1) for v in range(self.domain) if self._lives(member, v, value)]

@@ -58,20 +58,22 @@ class Component:
 
     def lay_out(self) -> bool:
         """List what everybody may take; False where that is too much."""
-        for own in self.persons:
+        for person_things in self.persons:
             chosen: list[tuple[int, ...]] = [()]
-            for place, member in enumerate(own):
+            for place, member in enumerate(person_things):
                 more = range(int(self.given.first[member]), int(self.given.first[member + 1]))
-                chosen = [(*so_far, o) for so_far in chosen for o in more if self._fits(own, place, so_far, o)]
+                chosen = [
+                    (*so_far, o) for so_far in chosen for o in more if self._fits(person_things, place, so_far, o)
+                ]
                 if len(chosen) > MOST_OPTIONS:
                     return False
             self.choices.append([LifeOptions(options, self._uses(options)) for options in chosen])
         return True
 
-    def _fits(self, own: list[int], place: int, so_far: tuple[int, ...], option: int) -> bool:
+    def _fits(self, things: list[int], place: int, so_far: tuple[int, ...], option: int) -> bool:
         """Return whether an option agrees with what is known of the life so far."""
-        member, value, group = own[place], self.given.value, self.given.group
-        earlier = dict(zip(own, so_far, strict=False))
+        member, value, group = things[place], self.given.value, self.given.group
+        earlier = dict(zip(things, so_far, strict=False))
         j = int(self.lives.before[member])
         if j in earlier:
             same = int(value[earlier[j]]) == int(value[option])
@@ -107,13 +109,13 @@ def count(component: LaidOut, allowed: Allowance) -> tuple[int, dict[int, int]] 
     order = _order(component)
     choices = [component.choices[person] for person in order]
     last: dict[int, int] = {}
-    for place, own in enumerate(choices):
-        for choice in own:
+    for place, options in enumerate(choices):
+        for choice in options:
             last.update(dict.fromkeys(choice.uses, place))
     # What is open before each person: used by somebody earlier, and wanted by them or somebody later.
     opened: list[list[int]] = [[]]
-    for place, own in enumerate(choices):
-        seen = set(opened[-1]) | {thing for choice in own for thing in choice.uses}
+    for place, options in enumerate(choices):
+        seen = set(opened[-1]) | {thing for choice in options for thing in choice.uses}
         opened.append(sorted(thing for thing in seen if last[thing] > place))
     forward = _forward(component, choices, opened, allowed)
     if forward is None:
@@ -141,15 +143,15 @@ def _forward(
     """Return the states before each person with the ways to get there; None where they are too many."""
     forward: list[dict[State, int]] = [{(): 1}]
     left = STEPS
-    for place, own in enumerate(choices):
+    for place, options in enumerate(choices):
         layer: dict[State, int] = defaultdict(int)
-        cost = len(forward[-1]) * max(len(own), 1)
+        cost = len(forward[-1]) * max(len(options), 1)
         allowed.steps -= cost
         left -= cost
         if left < 0 or allowed.steps < 0:
             return None
         for state, ways in forward[-1].items():
-            for choice in own:
+            for choice in options:
                 after = _after(state, choice, opened[place], opened[place + 1], component.room)
                 if after is not None:
                     layer[after] += ways
@@ -169,7 +171,7 @@ def _after(state: State, choice: LifeOptions, before: list[int], now: list[int],
 
 def _order(component: LaidOut) -> list[int]:
     """Place next who opens the fewest new things and closes the most: few things are open at a time then."""
-    wanted = [{thing for choice in own for thing in choice.uses} for own in component.choices]
+    wanted = [{thing for choice in options for thing in choice.uses} for options in component.choices]
     waiting: dict[int, int] = defaultdict(int)
     for things in wanted:
         for thing in things:

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 def guessed(found: Audit) -> list[str]:
     """Say how many guesses are right, beside the prior alone and a control group; nothing where none was made."""
-    own = found.attacks.get("prior", {})
-    columns = {found.column: own} if "about" in own else own
+    guesses = found.attacks.get("prior", {})
+    columns = {found.column: guesses} if "about" in guesses else guesses
     return [_one(column, each, found.summary["bound"]) for column, each in columns.items() if each.get("ran", True)]
 
 
-def _one(column: str, own: dict[str, Any], bound: float | None) -> str:
-    series = own["series"]
-    who = f"beside all promises: {own['attacker']}"
+def _one(column: str, guesses: dict[str, Any], bound: float | None) -> str:
+    series = guesses["series"]
+    who = f"beside all promises: {guesses['attacker']}"
     if series["attack"] is None:
         mean, before = series["belief"]["mean"], series["belief"]["prior_mean"]
         mine = f"believes their guess of somebody's {column} with {mean:.2f} on average"
@@ -37,8 +37,8 @@ def _one(column: str, own: dict[str, Any], bound: float | None) -> str:
 def read_off(found: Audit) -> list[str]:
     """Say what somebody finds out who knows more than any promise takes people to know; nothing where nobody tried."""
     said = []
-    for own in found.attacks.values():
-        columns = {found.column: own} if "about" in own else own
+    for attack in found.attacks.values():
+        columns = {found.column: attack} if "about" in attack else attack
         for column, each in columns.items():
             if each.get("about") == "given" and each.get("ran", True):
                 right = each["certain_and_right"]

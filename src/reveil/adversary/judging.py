@@ -64,8 +64,8 @@ def judge(evidence: Evidence, findings: Made, last: Made, threshold: float | Non
     }
     told, best, certain_ = _brought_together(evidence, findings, bounded, judged, bound)
     knows = known_to(evidence.known, 0 if evidence.others is None else evidence.others.many)
-    for own in told.values():
-        own.setdefault("attacker", f"somebody who knows {knows}")
+    for attack_findings in told.values():
+        attack_findings.setdefault("attacker", f"somebody who knows {knows}")
     right = rightness(evidence, best)
     breaks = bound is not None and bool((best.proven > bound + TOLERANCE).any())
     # A promise about sets of people is broken by a set.

@@ -55,19 +55,21 @@ class Side:
     @property
     def closed(self) -> BoolArray:
         """The appearances of which all that may be is listed, or of which nothing at all is told."""
-        own, possible = self.appearances, self.possible
-        listed: BoolArray = ~(possible.loose | possible.skipped | own.open[own.release]) & self.listed
+        appearances, possible = self.appearances, self.possible
+        listed: BoolArray = ~(possible.loose | possible.skipped | appearances.open[appearances.release]) & self.listed
         return listed | ~self.told
 
     def links(self, first_group: int) -> tuple[IntArray, IntArray]:
         """Return what connects appearances with groups and with each other; groups are numbered from a first one."""
-        own = self.appearances
+        appearances = self.appearances
         edges = np.flatnonzero(self.possible.alive)
-        lives = own.before >= 0
-        if own.rule != "apart":
-            lives &= own.changed >= 0
-        tail = np.concatenate([own.candidates.owners()[edges], np.flatnonzero(lives)])
-        head = np.concatenate([first_group + own.candidates.items[edges].astype(np.int64), own.before[lives]])
+        lives = appearances.before >= 0
+        if appearances.rule != "apart":
+            lives &= appearances.changed >= 0
+        tail = np.concatenate([appearances.candidates.owners()[edges], np.flatnonzero(lives)])
+        head = np.concatenate(
+            [first_group + appearances.candidates.items[edges].astype(np.int64), appearances.before[lives]]
+        )
         return tail, head
 
 
@@ -96,8 +98,8 @@ def excluded(one: BitArray, other: BitArray, possible: BoolArray) -> BoolArray:
 
 def count_pairs(one: Side, other: Side, possible: BoolArray, touched: BoolArray) -> PairBeliefs:
     """Say what is left of the first column where pairs exclude something: certain, counted, or at least so much."""
-    own = one.appearances
-    n, sizes = own.n, one.possible.sizes
+    appearances = one.appearances
+    n, sizes = appearances.n, one.possible.sizes
     label, components = _components(one, other)
     bad = np.zeros(components, np.bool_)
     bad[label[one.possible.broken | other.possible.broken]] = True
@@ -113,7 +115,7 @@ def count_pairs(one: Side, other: Side, possible: BoolArray, touched: BoolArray)
     closed = concerned & ~bad
     closed[label[~(one.closed & other.closed)]] = False
     people = np.zeros(components, np.int64)
-    np.add.at(people, label[np.unique(own.person * np.int64(components) + label, return_index=True)[1]], 1)
+    np.add.at(people, label[np.unique(appearances.person * np.int64(components) + label, return_index=True)[1]], 1)
     chosen = closed & (people <= PERSONS)
     if chosen.any():
         _count(one, other, possible, label, chosen, found)
@@ -146,10 +148,10 @@ class _BothColumns:
         self.choices: list[list[frontier.LifeOptions]] = []
 
     def lay_out(self, choices: Iterator[list[frontier.LifeOptions]]) -> bool:
-        for own in choices:
-            if len(own) > frontier.MOST_OPTIONS:
+        for options in choices:
+            if len(options) > frontier.MOST_OPTIONS:
                 return False
-            self.choices.append(own)
+            self.choices.append(options)
         return True
 
 
@@ -162,15 +164,15 @@ def _count(one: Side, other: Side, possible: BoolArray, label: IntArray, chosen:
     in_order = sorted(frontier.pieces([*starts.tolist(), len(members)], members.tolist()), key=len)
     allowed = frontier.Allowance(STATES)
     value = sides[0].options.options.value
-    for own in in_order:
-        allowed.steps -= 50 * len(own)
+    for options in in_order:
+        allowed.steps -= 50 * len(options)
         if allowed.steps < 0:
             return
-        parts = [side.component(own) for side in sides]
+        parts = [side.component(options) for side in sides]
         if not all(part.lay_out() for part in parts):
             continue
         piece = _BothColumns(*parts)
-        lives = _lives(own, one.appearances)
+        lives = _lives(options, one.appearances)
         if not piece.lay_out(_together(parts, sides, lives, possible, allowed)):
             continue
         counted = frontier.count(piece, allowed)
@@ -178,7 +180,7 @@ def _count(one: Side, other: Side, possible: BoolArray, label: IntArray, chosen:
             continue
         total, taken = counted
         if not total:
-            found.impossible[own] = True
+            found.impossible[options] = True
             continue
         by_value: dict[tuple[int, int], int] = {}
         for option, ways in taken.items():
@@ -208,17 +210,17 @@ class _Counted:
 
     def values(self, life: list[int], options: tuple[int, ...]) -> list[int] | None:
         """Return the values of a life by these options, those between by what is known; None where that cannot be."""
-        own = self.side.appearances
+        appearances = self.side.appearances
         told = dict(zip((m for m in life if self.side.told[m]), options, strict=True))
         values = [int(self.options.options.value[told[m]]) if m in told else -1 for m in life]
         for i in range(1, len(life)):
-            change, before, now = int(own.changed[life[i]]), values[i - 1], values[i]
+            change, before, now = int(appearances.changed[life[i]]), values[i - 1], values[i]
             if change == 0 and now < 0:
                 values[i] = before
             elif change >= 0 and before >= 0 and now >= 0 and (before == now) != (change == 0):
                 return None
         for i in range(len(life) - 1, 0, -1):
-            if int(own.changed[life[i]]) == 0 and values[i - 1] < 0:
+            if int(appearances.changed[life[i]]) == 0 and values[i - 1] < 0:
                 values[i - 1] = values[i]
         return values
 
@@ -262,7 +264,7 @@ def _by_life(
     part: frontier.Component, side: _Counted, lives: list[list[int]]
 ) -> Iterator[list[tuple[list[int], frontier.LifeOptions]]]:
     """Yield the lives that each person may have had in one column, with the values of all their appearances."""
-    told = {own[0]: choices for own, choices in zip(part.persons, part.choices, strict=True)}
+    told = {persons[0]: choices for persons, choices in zip(part.persons, part.choices, strict=True)}
     nothing = [frontier.LifeOptions((), {})]
     for life in lives:
         first = next((m for m in life if m in told), -1)

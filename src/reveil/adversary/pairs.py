@@ -102,8 +102,12 @@ def _possible(tables: Sequence[pl.DataFrame], evidence: Evidence, other: Evidenc
     possible = np.zeros((len(evidence.values), len(other.values)), np.bool_)
     for table in tables:
         one, two = (
-            coded_values(canonical_text(table[own.column]), own.values, fold=schema[own.column].folds)
-            for own in (evidence, other)
+            coded_values(
+                canonical_text(table[column_evidence.column]),
+                column_evidence.values,
+                fold=schema[column_evidence.column].folds,
+            )
+            for column_evidence in (evidence, other)
         )
         known = (one >= 0) & (two >= 0)
         possible[one[known], two[known]] = True

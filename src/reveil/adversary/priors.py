@@ -84,12 +84,12 @@ def read_prior(
     groups = tuple(_group(other, release) for other, release in zip(others, releases, strict=True))
     if isinstance(given, str) and given in (UNIFORM, RELEASES):
         coded = features_of([*quasi, *beside], schema)
-        own, more = tuple(coded[: len(quasi)]), tuple(coded[len(quasi) :])
+        columns, more = tuple(coded[: len(quasi)]), tuple(coded[len(quasi) :])
         if given == RELEASES:
-            return Beforehand("releases", "the releases", own, more, control=groups)
+            return Beforehand("releases", "the releases", columns, more, control=groups)
         even = [np.full((len(part), len(values)), 1 / max(len(values), 1)) for part in coded]
         return Beforehand(
-            "uniform", UNIFORM, own, more, tuple(even[: len(quasi)]), tuple(even[len(quasi) :]), control=groups
+            "uniform", UNIFORM, columns, more, tuple(even[: len(quasi)]), tuple(even[len(quasi) :]), control=groups
         )
     if not isinstance(given, str | os.PathLike) and not hasattr(given, "columns"):
         raise ConfigError("prior must be uniform, releases, a file or a table", hint="--prior releases, for example.")

@@ -68,8 +68,8 @@ class Audit:
         bound = self.summary["bound"]
         limit = (LIMITS[0] if bound is None else bound) + TOLERANCE
         if "bounds" in self.summary:  # by the column in which each is worst off
-            own = pl.col("column").replace_strict(self.summary["bounds"], return_dtype=pl.Float64)
-            return self.persons.filter(pl.col("proven") > own.fill_null(LIMITS[0]) + TOLERANCE)
+            bound_of = pl.col("column").replace_strict(self.summary["bounds"], return_dtype=pl.Float64)
+            return self.persons.filter(pl.col("proven") > bound_of.fill_null(LIMITS[0]) + TOLERANCE)
         return self.persons.filter(pl.col("proven") > limit)
 
     @property
@@ -133,15 +133,15 @@ def merged(results: Sequence[Audit]) -> Audit:
     frames = [
         audit.persons.with_columns(
             pl.lit(column).alias("column"),
-            (pl.lit(False) if own is None else pl.col("proven") > own + TOLERANCE).alias("\0above"),
+            (pl.lit(False) if column_bound is None else pl.col("proven") > column_bound + TOLERANCE).alias("\0above"),
         )
-        for audit, column, own in zip(results, columns, bounds, strict=True)
+        for audit, column, column_bound in zip(results, columns, bounds, strict=True)
     ]
     order = pl.concat(frames).sort("\0above", "belief", "exact", descending=True, maintain_order=True)
     best = order.unique("person", keep="first", maintain_order=True)
     persons = best.drop("\0above")
     held = all(audit.summary["held"] for audit in results)
-    bound = max((own for own in bounds if own is not None), default=None)
+    bound = max((known for known in bounds if known is not None), default=None)
     many = {**_frame_counts(persons, bound), "bound": bound}
     if len(set(bounds)) > 1:
         many["bounds"] = dict(zip(columns, bounds, strict=True))

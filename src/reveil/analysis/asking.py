@@ -107,8 +107,8 @@ class AskedRows:
     def by_frequency(self) -> AskedRows:
         """Return the same with cells shared out by how frequent values are in the release, instead of evenly."""
         weighed = {
-            name: own if name not in self.reader.release.cells else self.reader.by_frequency(name, own)
-            for name, own in self.regions.items()
+            name: region if name not in self.reader.release.cells else self.reader.by_frequency(name, region)
+            for name, region in self.regions.items()
         }
         return replace(self, regions=weighed)
 

@@ -89,7 +89,7 @@ def _entries(asked: AskedRows, scale: ValueScale, name: str) -> CellParts:
     parts = list(_parts(asked, scale, name))
     nothing = CellParts(np.zeros(0, np.intp), *(np.zeros(0),) * 5)
     return CellParts(
-        *(np.concatenate([getattr(own, part.name) for own in (nothing, *parts)]) for part in fields(CellParts))
+        *(np.concatenate([getattr(block, part.name) for block in (nothing, *parts)]) for part in fields(CellParts))
     )
 
 
@@ -198,7 +198,9 @@ def _of_lines(asked: AskedRows, scale: ValueScale, name: str) -> Holders:
     groups, sort = len(reader.groups.rows), asked.sort_of_lines()
 
     def of_groups(told: BoolArray) -> FloatArray:
-        return np.stack([sums_of(units.group, own, groups) for own in told.astype(np.float64)], axis=1)
+        return np.stack(
+            [sums_of(units.group, shares_of_value, groups) for shares_of_value in told.astype(np.float64)], axis=1
+        )
 
     some, lacking = of_groups(possible) > 0, of_groups(~certain) > 0
     group = reader.second.group

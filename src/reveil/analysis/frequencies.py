@@ -101,7 +101,7 @@ class WeighedWords(WordDivision):
         if sets.open_cells is not None:
             return found
         weigh = np.stack([np.where(region[: size + 1] == r, self.weights, 0.0) for r in range(regions)])
-        amounts = np.stack([_summed(sets, own) for own in weigh])
+        amounts = np.stack([_summed(sets, weights) for weights in weigh])
         amounts = amounts / np.maximum(amounts.sum(axis=0), _SOME)
         return replace(found, amounts=amounts if cells is None else amounts[:, cells])
 

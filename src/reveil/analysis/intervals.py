@@ -71,10 +71,10 @@ def quotient_interval(
     for entries in (found.even, found.weighed):
         expected = units.sizes[entries.unit] * entries.chance
         total = max(float(expected.sum()), _LEAST)
-        own = value(entries)
-        mean = float((expected * own).sum() / total)
-        first = sums_of(entries.unit, entries.chance * (own - mean), len(units))
-        second = sums_of(entries.unit, entries.chance * (variance(entries) + (own - mean) ** 2), len(units))
+        middle = value(entries)
+        mean = float((expected * middle).sum() / total)
+        first = sums_of(entries.unit, entries.chance * (middle - mean), len(units))
+        second = sums_of(entries.unit, entries.chance * (variance(entries) + (middle - mean) ** 2), len(units))
         vary = np.maximum(second - first**2, 0)
         variances = sums_of(units.owner, units.sizes * vary, clusters)
         deviations = sums_of(units.owner, units.sizes * np.sqrt(vary), clusters)

@@ -154,10 +154,10 @@ class ReleaseReader:
         """Refuse to answer by a column in which values were suppressed and may be any."""
         told = self.release.manifest.promise.settings.get("when_exhausted") == "suppress"
         for name in names:
-            own = self.release.batch if name in self.apart else self.release.values
-            if own is None or name not in own.columns or not (told or name in self.apart):
+            batch = self.release.batch if name in self.apart else self.release.values
+            if batch is None or name not in batch.columns or not (told or name in self.apart):
                 continue
-            if (own[name].cast(pl.String) == SUPPRESSED_VALUE).any():
+            if (batch[name].cast(pl.String) == SUPPRESSED_VALUE).any():
                 raise DataError(
                     f"some values of column {name!r} were suppressed, and may be any",
                     column=name,
@@ -182,8 +182,8 @@ class ReleaseReader:
                 unit, first = classes_of([classes, told, *indices.values()], len(classes))
                 owner = classes[first]
                 group = np.where((told > 0) | by_group, groups.index, -1)[first].astype(np.intp)
-            index = {name: own.index[owner].astype(np.intp) for name, own in self.release.cells.items()}
-            index |= {name: own[first] for name, own in indices.items()}
+            index = {name: cells.index[owner].astype(np.intp) for name, cells in self.release.cells.items()}
+            index |= {name: places[first] for name, places in indices.items()}
             sizes = np.bincount(unit, minlength=len(owner)).astype(np.float64)
             self._units[key] = Units(sizes, owner.astype(np.intp), index, group)
         return self._units[key]

@@ -107,12 +107,12 @@ def _cells(reader: ReleaseReader, rows: IndexArray, rng: np.random.Generator) ->
     """Draw a point of the box of each row."""
     release = reader.release
     classes = release.classes[rows]
-    cells = {name: own.index[classes].astype(np.intp) for name, own in release.cells.items()}
-    places = {name: _drawn(reader, name, own, rng) for name, own in cells.items()}
+    cells = {name: cells_of.index[classes].astype(np.intp) for name, cells_of in release.cells.items()}
+    places = {name: _drawn(reader, name, cells_of, rng) for name, cells_of in cells.items()}
     nesting = nesting_of(release)
     if nesting is not None:
         _leave_inner(reader, nesting, classes.astype(np.intp), cells, places, rng)
-    return {name: _values(reader, name, own) for name, own in places.items()}
+    return {name: _values(reader, name, places_of) for name, places_of in places.items()}
 
 
 def _drawn(reader: ReleaseReader, name: str, cells: IndexArray, rng: np.random.Generator) -> Numbers:

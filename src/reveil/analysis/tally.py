@@ -55,7 +55,7 @@ def tally(asked: AskedRows, answers: Answers | None = None) -> CountSums:
 
 def _of_rows(asked: AskedRows, answers: Answers) -> CountSums:
     reader, units = asked.reader, asked.units
-    share, certain, possible = (own[0] for own in answers)
+    share, certain, possible = (answer[0] for answer in answers)
     mixed = units.group >= 0
     real = np.where(mixed, reader.real[np.maximum(units.group, 0)], 1.0) if mixed.any() else np.ones(len(units))
     chance = share * real
@@ -63,7 +63,7 @@ def _of_rows(asked: AskedRows, answers: Answers) -> CountSums:
     least, most = sure[~mixed].sum(), maybe[~mixed].sum()
     if mixed.any():
         groups = reader.groups
-        sure, maybe = (sums_of(units.group[mixed], own[mixed], len(groups.rows)) for own in (sure, maybe))
+        sure, maybe = (sums_of(units.group[mixed], answer[mixed], len(groups.rows)) for answer in (sure, maybe))
         least += np.maximum(sure - groups.fakes, 0).sum()
         most += np.minimum(maybe, groups.real).sum()
     variance = chance * (1 - chance)
@@ -95,7 +95,7 @@ def _of_groups(asked: AskedRows, answers: Answers) -> CountSums:
     least = groups.rows - _matched(asked, values, ~certain)
     real = reader.real
     # The variance of a sum over a random matching (Hoeffding 1951), and of which point of its box each row is.
-    by_sort = np.stack([over_rows(own) for own in share], axis=1) / rows[:, None]
+    by_sort = np.stack([over_rows(answer) for answer in share], axis=1) / rows[:, None]
     square = over_rows((part[units.group].T * share**2).sum(axis=0))
     matching = square - over_rows(chance**2) - (values * by_sort**2).sum(axis=1) + expected**2 / rows
     matching = np.maximum(matching, 0) * rows / np.maximum(rows - 1, 1)

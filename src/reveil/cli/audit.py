@@ -257,7 +257,7 @@ def table_risks(found: Audit) -> list[str]:
         f"as other tools count it: prosecutor risk {highest['prosecutor']:.4g}, journalist risk "
         f"{highest['journalist']:.4g} and marketer risk {highest['marketer']:.4g} ({basis}); these compare no releases"
     )
-    most = max((each.uniques for each in after), key=lambda own: int((own.smallest_set > 0).sum()))
+    most = max((each.uniques for each in after), key=lambda risk: int((risk.smallest_set > 0).sum()))
     special = int((most.smallest_set > 0).sum())
     told = f"special uniques: {special:,} rows of a release are unique by at most {most.largest} columns"
     return [said, *([told] if special else [])]

@@ -57,7 +57,7 @@ def table(found: Answer) -> str:
     if not isinstance(found, Crosstab):
         return "\n".join(f"{name:<8} {text}" for name, text in zip(HEADS, _texts(found), strict=True))
     lines: list[tuple[str, ...]] = [(*found.columns, *HEADS)]
-    lines += [(*("(missing)" if v is None else v for v in own.values), *_texts(own.count)) for own in found.cells]
+    lines += [(*("(missing)" if v is None else v for v in cell.values), *_texts(cell.count)) for cell in found.cells]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     return "\n".join(
         "  ".join(

@@ -62,7 +62,7 @@ def defaults_of(owner: object) -> dict[str, Default]:
     """Return the settings of a dataclass, or of an object of one, whose defaults a series keeps."""
     if not is_dataclass(owner):
         return {}  # a method of somebody else's, say
-    return {own.name: own.metadata[_MARK] for own in fields(owner) if _MARK in own.metadata}
+    return {setting.name: setting.metadata[_MARK] for setting in fields(owner) if _MARK in setting.metadata}
 
 
 def unnamed(owner: object) -> dict[str, Default]:

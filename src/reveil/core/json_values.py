@@ -92,9 +92,9 @@ def thawed(value: object) -> JSON:
     {'k': 3, 'scales': {'age': [18, 65]}}
     """
     if isinstance(value, Mapping):
-        return {str(key): thawed(own) for key, own in value.items()}
+        return {str(key): thawed(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [thawed(own) for own in value]
+        return [thawed(item) for item in value]
     return value  # type: ignore[return-value]  # whatever else a caller holds is a value of JSON
 
 

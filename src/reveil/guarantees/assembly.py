@@ -97,7 +97,9 @@ def assemble(draft: Draft, rng: Dice, heading: Heading | None = None) -> Prepare
         withheld=draft.left.withheld,
         dirty=draft.left.dirty,
         stale=draft.left.stale,
-        counterfeits=_together([own for _, own in made]) if made else _counterfeits(numbers, rows.record[order]),
+        counterfeits=_together([counted for _, counted in made])
+        if made
+        else _counterfeits(numbers, rows.record[order]),
         related=draft.snapshot.schema.relation is not None,
         domains=domains_of(draft.snapshot.schema[name] for name in (*published_names(draft.snapshot, apart=False),)),
     )
@@ -132,8 +134,8 @@ def _table(draft: Draft, recoded: Recoded, order: CodeArray, numbers: CodeArray 
     classes = recoded.classes[_places(rows, order)]
 
     def column(name: str) -> pl.Series:
-        own = rows.values[name]
-        return taken(own.source, own.index[order]).alias(name)
+        column_values = rows.values[name]
+        return taken(column_values.source, column_values.index[order]).alias(name)
 
     values = pl.DataFrame([column(name) for name in names if name not in recoded.cells])
     batch = None
@@ -153,7 +155,7 @@ def seconds_of(draft: Draft, order: CodeArray, rng: Dice) -> list[tuple[SecondTa
         of_value = numbers[first : first + size][column.group]
         group = np.full(int(column.record.max(initial=-1)) + 1, -1, np.int32)
         group[column.record[column.record >= 0]] = of_value[column.record >= 0]
-        values = pl.DataFrame([taken(column.source[own], column.value).alias(own) for own in column.source.columns])
+        values = pl.DataFrame([taken(column.source[name], column.value).alias(name) for name in column.source.columns])
         batch = second_table(of_value, values)
         second = SecondTable(column.name, column.parts, group[draft.rows.record[order]], batch)
         found.append((second, _counterfeits(of_value, column.record)))
@@ -162,8 +164,8 @@ def seconds_of(draft: Draft, order: CodeArray, rng: Dice) -> list[tuple[SecondTa
 
 def _together(counted: list[Counterfeits]) -> Counterfeits:
     """Add up the counterfeits of several columns, whose groups have different numbers."""
-    per_group = {number: many for own in counted for number, many in own.per_group.items()}
-    return Counterfeits(sum(own.total for own in counted), per_group)
+    per_group = {number: many for column_counts in counted for number, many in column_counts.per_group.items()}
+    return Counterfeits(sum(column_counts.total for column_counts in counted), per_group)
 
 
 def _places(rows: Rows, order: CodeArray) -> CodeArray:
@@ -186,10 +188,10 @@ def _achieved(draft: Draft, table: PublishedTable, order: CodeArray) -> dict[str
     shown: dict[str, CodeArray] = {}
     references: dict[str, Reference] = {}
     for name in schema.sensitive if model.tags.reads_values or draft.distances else ():
-        own = draft.rows.values[name]
-        attribute = own.attribute or encode_sensitive(own.source.alias(name), schema[name])
-        shown[name] = attribute.codes[own.index[order]]
-        references[name] = attribute.reference(own.index)
+        column_values = draft.rows.values[name]
+        attribute = column_values.attribute or encode_sensitive(column_values.source.alias(name), schema[name])
+        shown[name] = attribute.codes[column_values.index[order]]
+        references[name] = attribute.reference(column_values.index)
     stats = group_statistics(table, shown, references, placed=True)
     return {**with_distances(model.achieved(stats), stats, shown if draft.distances else ()), **draft.reached}
 
@@ -252,6 +254,6 @@ def describe_columns(
         (first if column.table is None else second).append(column)
     beside = {**({GROUP: GROUP} if groups else {}), **({LEVEL: LEVEL} if nested else {})}
     beside |= {group_column(name, len(tables or {})): GROUP for name in tables or {}}
-    own = [PublishedColumn(name, what, Form.VALUE.value, "Int32") for name, what in beside.items()]
+    columns = [PublishedColumn(name, what, Form.VALUE.value, "Int32") for name, what in beside.items()]
     order = list(table_of)
-    return [*first, *own, *(sorted(second, key=lambda column: order.index(column.name)) if order else second)]
+    return [*first, *columns, *(sorted(second, key=lambda column: order.index(column.name)) if order else second)]

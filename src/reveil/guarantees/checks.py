@@ -61,7 +61,7 @@ def check_memory(kind: str, memory: Memory | None) -> Memory:
 
 def check_names(schema: Schema, *, two_tables: bool, nested: bool = False) -> None:
     """Refuse columns whose names a release with groups, or with nested boxes, has for itself."""
-    own = (LEVEL,) if nested else (GROUP, COUNT) if two_tables else (GROUP,)
-    double = [name for name in own if name in schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)]
+    added = (LEVEL,) if nested else (GROUP, COUNT) if two_tables else (GROUP,)
+    double = [name for name in added if name in schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)]
     if double:
         raise ConfigError(f"this release has a column {double[0]!r} of its own", column=double[0], hint="Rename yours.")

@@ -33,7 +33,7 @@ def other_promise() -> VerificationError:
 
 def as_chosen(guarantee: G, manifest: Manifest) -> G:
     """Return a guarantee with the settings that a release was left to choose, as its manifest promises them."""
-    given = {own.name: getattr(guarantee, own.name) for own in fields(guarantee)}  # type: ignore[arg-type]
+    given = {setting.name: getattr(guarantee, setting.name) for setting in fields(guarantee)}  # type: ignore[arg-type]
     left = [key for key, value in given.items() if isinstance(value, str) and value == AUTO]
     chosen = {key: manifest.promise.settings.get(key) for key in left}
     if any(isinstance(value, bool) or not isinstance(value, int) or value < LEAST for value in chosen.values()):
@@ -51,23 +51,23 @@ def check_promise(guarantee: Guarantee, manifest: Manifest, schema: Schema, meth
     Where releases were adopted, the claim goes on to say what it does not cover.
     """
     traits, told = guarantee.traits, manifest.promise
-    own = as_chosen(guarantee, manifest).promise(schema, method)
-    words = (own.claim, *traits.worded_before)
-    if not (told.claim.startswith(words) if manifest.adopted else told.claim in words) or told.kind != own.kind:
+    promised = as_chosen(guarantee, manifest).promise(schema, method)
+    words = (promised.claim, *traits.worded_before)
+    if not (told.claim.startswith(words) if manifest.adopted else told.claim in words) or told.kind != promised.kind:
         raise other_promise()
-    asked = own.settings.keys() - traits.making - {"method"}
-    if any(thawed(told.settings.get(key)) != thawed(own.settings[key]) for key in asked):
+    asked = promised.settings.keys() - traits.making - {"method"}
+    if any(thawed(told.settings.get(key)) != thawed(promised.settings[key]) for key in asked):
         raise other_promise()
-    check_limits(told, own)
+    check_limits(told, promised)
 
 
-def check_limits(told: Promise, own: Promise) -> None:
+def check_limits(told: Promise, promised: Promise) -> None:
     """Refuse a promise with other limits than the own one; a manifest of the first format states none.
 
     What is not covered may be more: what adopted releases told.
     """
     if told.limits is None:
         return
-    facts = [(one.bound, one.about, one.against, one.signatures, one.limits) for one in (told, own)]
-    if facts[0] != facts[1] or not set(own.not_covered) <= set(told.not_covered):
+    facts = [(one.bound, one.about, one.against, one.signatures, one.limits) for one in (told, promised)]
+    if facts[0] != facts[1] or not set(promised.not_covered) <= set(told.not_covered):
         raise other_promise()

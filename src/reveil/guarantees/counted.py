@@ -40,7 +40,8 @@ def group_statistics(
     n_groups = len(numbers)
     sizes = np.bincount(groups, minlength=n_groups).astype(np.int64)
     histograms = {
-        name: Histogram.of(groups, own, n_groups, len(references[name].counts)) for name, own in values.items()
+        name: Histogram.of(groups, column_values, n_groups, len(references[name].counts))
+        for name, column_values in values.items()
     }
     return GroupStats(sizes, histograms, dict(references))
 

@@ -24,20 +24,20 @@ G = TypeVar("G", bound="Guarantee")
 
 def settings_of(guarantee: Guarantee, *, unset: bool = True) -> dict[str, JSON]:
     """Return the parameters under their config names; without those that are not set, if they say nothing."""
-    given = {own.name: getattr(guarantee, own.name) for own in fields(guarantee)}  # type: ignore[arg-type]  # every guarantee is a dataclass
+    given = {setting.name: getattr(guarantee, setting.name) for setting in fields(guarantee)}  # type: ignore[arg-type]  # every guarantee is a dataclass
     return {key: value for key, value in given.items() if unset or value is not None}
 
 
 def paths_of(cls: type[Guarantee]) -> tuple[str, ...]:
     """Return the settings that are paths."""
-    return tuple(own.name for own in fields(cls) if own.metadata.get(PATH))  # type: ignore[arg-type]
+    return tuple(setting.name for setting in fields(cls) if setting.metadata.get(PATH))  # type: ignore[arg-type]
 
 
 def from_settings(cls: type[G], table: Mapping[str, object]) -> G:
     """Build a guarantee from the ``[guarantee]`` table of a config, without its ``kind``."""
-    own = fields(cls)  # type: ignore[arg-type]
+    declared = fields(cls)  # type: ignore[arg-type]
     settings = dict(table)
-    for field in own:
+    for field in declared:
         if NAMED in field.metadata:
             settings[field.name] = _named(cls.kind, field.name, field.metadata[NAMED], settings)
     return build(cls, settings, Section("[guarantee]", f"the guarantee {cls.kind!r}"))

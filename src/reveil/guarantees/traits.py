@@ -84,7 +84,7 @@ class Traits:
             return True
         grows = key in self.grow and before is not None and after is not None
         if grows and isinstance(before, Mapping) and isinstance(after, Mapping):
-            return all(set(list_in(own)) <= set(list_in(after.get(name, []))) for name, own in before.items())
+            return all(set(list_in(earlier)) <= set(list_in(after.get(name, []))) for name, earlier in before.items())
         return grows and set(list_in(before)) <= set(list_in(after))
 
     def declared_in(self, schema: Schema) -> tuple[str, ...]:

@@ -158,8 +158,8 @@ class Domains:
     def code(self, snapshot: Snapshot) -> Codes:
         """Turn a snapshot, or a shard of one, into codes."""
         frame = snapshot.frame
-        quasi = tuple(each(lambda own: Attribute(own, own.code(frame[own.name])), self.quasi, frame.height))
-        sensitive = tuple(SensitiveAttribute(own, own.code(frame[own.name])) for own in self.sensitive)
+        quasi = tuple(each(lambda domain: Attribute(domain, domain.code(frame[domain.name])), self.quasi, frame.height))
+        sensitive = tuple(SensitiveAttribute(domain, domain.code(frame[domain.name])) for domain in self.sensitive)
         return Codes(quasi, sensitive, frame.height)
 
 

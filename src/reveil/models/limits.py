@@ -73,7 +73,7 @@ def at_most(
 def weakest(promises: Iterable[Iterable[Limit]]) -> tuple[Limit, ...]:
     """Return what the releases of one series promise together: of limits of one kind the one that asks for least."""
     found: dict[tuple[object, ...], Limit] = {}
-    for limit in (limit for own in promises for limit in own):
+    for limit in (limit for limits in promises for limit in limits):
         column = getattr(limit.model, "attribute", None)
         key = (limit.about, limit.over, limit.attack, None if limit.model is None else type(limit.model), column)
         other = found.get(key)

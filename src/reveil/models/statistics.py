@@ -262,12 +262,12 @@ class GroupStats:
         else:
             # Without records there is nothing to hold; with records, boxes that nobody computed are unknown.
             boxes = self.boxes if not other.sizes.any() else other.boxes if not self.sizes.any() else None
-        histograms = {name: own.merge(other.histograms[name]) for name, own in self.histograms.items()}
+        histograms = {name: histogram.merge(other.histograms[name]) for name, histogram in self.histograms.items()}
         return GroupStats(self.sizes + other.sizes, histograms, self.table or other.table, boxes)
 
     def coarsen(self, into: npt.NDArray[np.integer], n_groups: int) -> GroupStats:
         """Put group g into group ``into[g]``; boxes are not carried over."""
-        histograms = {name: own.coarsen(into, n_groups) for name, own in self.histograms.items()}
+        histograms = {name: histogram.coarsen(into, n_groups) for name, histogram in self.histograms.items()}
         return GroupStats(_sums(into, self.sizes, n_groups), histograms, self.table)
 
     def whole(self) -> GroupStats:

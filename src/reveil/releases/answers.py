@@ -93,8 +93,12 @@ class ReleaseTrend(Sequence[TrendPoint]):
     def table(self) -> Any:
         """The answers as a frame in the caller's type: release, created, estimate, lower, upper, low, high."""
         rows = [
-            {"release": own.release, "created": own.created, **{name: getattr(own.answer, name) for name in NUMBERS}}
-            for own in self.points
+            {
+                "release": point.release,
+                "created": point.created,
+                **{name: getattr(point.answer, name) for name in NUMBERS},
+            }
+            for point in self.points
         ]
         return to_native(pl.DataFrame(rows, infer_schema_length=None, strict=False), self.native)
 

@@ -25,7 +25,7 @@ def points_inside(
     """
     if not len(points):
         return
-    points, lo, hi = (np.ascontiguousarray(own, np.int32) for own in (points, lo, hi))
+    points, lo, hi = (np.ascontiguousarray(array, np.int32) for array in (points, lo, hi))
     tree = ranges.build(points)
     counts = np.zeros(len(lo) + 1, np.int64)
     ranges.search(tree, lo, hi, counts, np.zeros(0, np.int64))  # without room for points, they are counted

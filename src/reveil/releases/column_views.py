@@ -56,7 +56,10 @@ def first_table(release: Release) -> Release:
     manifest = release.manifest
     kept = tuple(column for column in manifest.columns if column.name in release.columns)
     manifest = replace(
-        manifest, columns=kept, counterfeits=Counterfeits(), domains=_domains(manifest, {own.name for own in kept})
+        manifest,
+        columns=kept,
+        counterfeits=Counterfeits(),
+        domains=_domains(manifest, {column.name for column in kept}),
     )
     return replace(release, seconds=(), manifest=manifest, whole=release)
 
@@ -99,8 +102,8 @@ def _manifest(
     manifest: Manifest, second: SecondTable, columns: list[PublishedColumn], rows: int, groups: IntArray
 ) -> Manifest:
     numbers = np.unique(groups)
-    own = {str(number) for number in numbers.tolist()}
-    told = {number: many for number, many in manifest.counterfeits.per_group.items() if number in own}
+    wanted = {str(number) for number in numbers.tolist()}
+    told = {number: many for number, many in manifest.counterfeits.per_group.items() if number in wanted}
     total = sum(told.values())
     first = [column for column in manifest.columns if column.table is None and column.role != GROUP]
     shown = (*first, PublishedColumn(GROUP, GROUP, "value", "Int32"), *(replace(c, table=SECOND) for c in columns))
@@ -132,8 +135,8 @@ def promise_of_column(promise: Promise, name: str) -> Promise:
         if key not in ABOUT_ALL
     }
     bound = promise.bound
-    if promise.bounds is not None and isinstance(own := promise.bounds.get(name), int | float):
-        bound = float(own)
+    if promise.bounds is not None and isinstance(column_bound := promise.bounds.get(name), int | float):
+        bound = float(column_bound)
     limits = (
         None
         if promise.limits is None

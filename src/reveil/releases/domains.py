@@ -99,18 +99,18 @@ def check_domains(given: JSON, columns: Iterable[Mapping[str, JSON]]) -> Mapping
     """Return the domains of a manifest, or raise if one is not what it must be; None where there are none."""
     if given is None:
         return None
-    known = {own["name"] for own in columns if own["role"] in (Role.QUASI, Role.SENSITIVE)}
+    known = {column["name"] for column in columns if column["role"] in (Role.QUASI, Role.SENSITIVE)}
     if not isinstance(given, Mapping) or not given.keys() <= known:
         raise UnusableError("domains")
-    for own in given.values():
-        if not isinstance(own, Mapping) or own.get("kind") not in (ORDER, HIERARCHY, BINS) or len(own) != 2:
+    for domain in given.values():
+        if not isinstance(domain, Mapping) or domain.get("kind") not in (ORDER, HIERARCHY, BINS) or len(domain) != 2:
             raise UnusableError("domains")
-        told = own.get(str(own["kind"]))
+        told = domain.get(str(domain["kind"]))
         try:
-            if own["kind"] == ORDER:
+            if domain["kind"] == ORDER:
                 if not isinstance(told, list | tuple) or not all(isinstance(value, str) for value in told):
                     raise ValueError("an order is a list of values")
-            elif own["kind"] == BINS:
+            elif domain["kind"] == BINS:
                 edges_of("", told)
             elif not isinstance(told, Mapping) or not paths_of(told):
                 raise ValueError("a hierarchy is an object")
@@ -133,9 +133,9 @@ def with_told_edges(schema: Schema, *manifests: Manifest) -> Schema:
     """Return a schema with the edges that manifests tell of bins that were only counted."""
     for manifest in manifests:
         told = {
-            name: own[BINS]
-            for name, own in (manifest.domains or {}).items()
-            if isinstance(own, Mapping) and own.get("kind") == BINS
+            name: domain[BINS]
+            for name, domain in (manifest.domains or {}).items()
+            if isinstance(domain, Mapping) and domain.get("kind") == BINS
         }
         schema = with_edges(schema, told)
     return schema
@@ -144,16 +144,16 @@ def with_told_edges(schema: Schema, *manifests: Manifest) -> Schema:
 def declared_columns(manifest: Manifest) -> dict[str, Column]:
     """Return the columns of a release about which its manifest says more than their type."""
     found: dict[str, Column] = {}
-    for name, own in (manifest.domains or {}).items():
-        if not isinstance(own, Mapping):
+    for name, domain in (manifest.domains or {}).items():
+        if not isinstance(domain, Mapping):
             continue
-        column, told = manifest.column(name), own.get(str(own["kind"]))
+        column, told = manifest.column(name), domain.get(str(domain["kind"]))
         role = Role(column.role)
         compare = EXACT if role is Role.SENSITIVE and column.compare != FOLDED else None
         if isinstance(told, Mapping):
             taxonomy = Taxonomy.from_paths(paths_of(told), where="the manifest", show=role is not Role.SENSITIVE)
             found[name] = Column(name, role, taxonomy=taxonomy, compare=compare)
-        elif own["kind"] == BINS:
+        elif domain["kind"] == BINS:
             found[name] = Column(name, role, bins=edges_of(name, told), compare=compare).in_bins
         elif isinstance(told, list | tuple):
             found[name] = Column(name, role, order=tuple(map(str, told)), compare=compare)

@@ -91,7 +91,7 @@ def parts_by_table(manifest: Manifest) -> list[list[TablePart]]:
     for name, parts in zip(names, found, strict=True):
         if not parts or [part.name for part in parts] != [part_name(n, name) for n in range(len(parts))]:
             raise ValueError("the parts of a table are not numbered from 0 up")
-    if [part for own in found for part in own] != list(manifest.parts or ()):
+    if [part for parts in found for part in parts] != list(manifest.parts or ()):
         raise ValueError("the parts are not in the order of their tables")
     return found
 
@@ -159,7 +159,7 @@ def _lying_in(folder: Path) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if any(is_note(own) for own in name.parts) or (path.is_dir() and not path.is_symlink()):
+        if any(is_note(part) for part in name.parts) or (path.is_dir() and not path.is_symlink()):
             continue
         found.append(name.as_posix())
     return found
@@ -171,12 +171,12 @@ def free_folder(folder: Path, manifest: Manifest | None) -> None:
         raise FileError("cannot write here", file=folder, hint="A release in a folder takes a new or an empty folder.")
     if not folder.is_dir():
         return
-    own = set() if manifest is None else {part.name for part in manifest.parts or ()} | {MANIFEST_INSIDE}
+    expected = set() if manifest is None else {part.name for part in manifest.parts or ()} | {MANIFEST_INSIDE}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or (path.is_dir() and name.split("/")[0] != SECOND_INSIDE):
             break
-        if not path.is_dir() and name not in own:
+        if not path.is_dir() and name not in expected:
             break
     else:
         return

@@ -114,7 +114,7 @@ def models_of(guarantee: Stated) -> list[Model]:
     """
     found: list[Model] = []
     more = guarantee.get("all")
-    apart = [own for own in more if isinstance(own, Mapping)] if isinstance(more, list | tuple) else []
+    apart = [model for model in more if isinstance(model, Mapping)] if isinstance(more, list | tuple) else []
     for part in (guarantee, *apart):
         for make in _makers(part):
             try:

@@ -74,7 +74,7 @@ def _stated_model(model: object) -> StatedModel:
     name = type(model).__name__
     if not is_dataclass(model):
         raise ConfigError(f"the model {name!r} cannot be stated in a manifest", hint="Make it a dataclass.")
-    given = {own.name: _plain(getattr(model, own.name)) for own in fields(model) if own.init}
+    given = {setting.name: _plain(getattr(model, setting.name)) for setting in fields(model) if setting.init}
     return StatedModel(name, FrozenObject(given))
 
 

@@ -60,7 +60,7 @@ class PublishedColumn:
 
     def to_json(self) -> dict[str, JSON]:
         """Return it as a manifest has it; what is not set is left out."""
-        said = {own.name: thawed(getattr(self, own.name)) for own in fields(self)}
+        said = {setting.name: thawed(getattr(self, setting.name)) for setting in fields(self)}
         return {key: value for key, value in said.items() if value is not None}
 
 
@@ -227,7 +227,7 @@ class Manifest(Mapping[str, JSON]):
             series=told.text("series"),
             release=told.count("release"),
             promise=read_promise(told),
-            columns=tuple(_column(own) for own in columns),
+            columns=tuple(_column(column) for column in columns),
             rows=told.number("rows"),
             groups=told.number("groups"),
             achieved=frozen_object(told.object("achieved")),
@@ -264,7 +264,7 @@ _FORMS = ("interval", "set", "label", "value", "foreign")  # of cells, as reveil
 
 
 def _column(given: Mapping[str, JSON]) -> PublishedColumn:
-    known = [own.name for own in fields(PublishedColumn)]
+    known = [setting.name for setting in fields(PublishedColumn)]
     said: dict[str, Any] = {key: value for key, value in given.items() if isinstance(value, str)}
     coarse = given.get("coarse")
     if coarse is not None:

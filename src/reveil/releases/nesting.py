@@ -124,7 +124,7 @@ class Nesting:
 
 def wide_type(factors: Iterable[Numbers]) -> npt.DTypeLike:
     """Return a type of integers that holds the products of the given positive numbers: Python's own if need be."""
-    bits = sum(int(own.max(initial=1)).bit_length() for own in factors)
+    bits = sum(int(factor.max(initial=1)).bit_length() for factor in factors)
     return np.int64 if bits <= _FITS else object
 
 

@@ -74,7 +74,7 @@ class _Gathered:
     def add(self, cells: pl.Series) -> None:
         """Add the cells of some rows."""
         different = cells.unique(maintain_order=True)
-        own = places_in(cells, different)
+        place = places_in(cells, different)
         if self.distinct is None:
             self.distinct, known = different, np.arange(len(different), dtype=np.int32)
         else:
@@ -82,13 +82,13 @@ class _Gathered:
             new = known < 0
             known[new] = len(self.distinct) + np.arange(int(new.sum()), dtype=np.int32)
             self.distinct = self.distinct.append(different.filter(pl.Series(new)))
-        self.index.append(known[own])
+        self.index.append(known[place])
 
 
 def assemble(pieces: Iterable[pl.DataFrame], batches: list[pl.DataFrame], manifest: Manifest) -> PublishedTable:
     """Turn the rows of a file, which come in pieces, back into distinct cells and classes."""
     described = {column.name: column for column in manifest.columns if column.table is None}
-    gathered = {name: _Gathered() for name, own in described.items() if Form(own.form) is not Form.VALUE}
+    gathered = {name: _Gathered() for name, column in described.items() if Form(column.form) is not Form.VALUE}
     parts: dict[str, list[pl.Series]] = {name: [] for name in described if name not in gathered}
     rows = 0
 
@@ -111,14 +111,14 @@ def assemble(pieces: Iterable[pl.DataFrame], batches: list[pl.DataFrame], manife
     values = {name: _in_one(parts.pop(name)) for name in list(parts)}
     distinct = {}
     for name in list(gathered):
-        own, form = gathered.pop(name), Form(described[name].form)
-        distinct[name] = (form, _typed(own.distinct, form, described[name]), np.concatenate(own.index))
-        del own
+        column, form = gathered.pop(name), Form(described[name].form)
+        distinct[name] = (form, _typed(column.distinct, form, described[name]), np.concatenate(column.index))
+        del column
     columns = tuple(name for name in described if described[name].role not in (GROUP, LEVEL))
     numbering = [name for name in described if name not in columns]
     numbers = {name: _whole_numbers(values.pop(name)) for name in numbering}
     seconds = _second_tables_of(manifest, numbers, batches)
-    beside = {} if seconds else {described[name].role: own for name, own in numbers.items()}
+    beside = {} if seconds else {described[name].role: number for name, number in numbers.items()}
     depth = beside.get(LEVEL)
     if depth is not None and depth.min(initial=0) < 0:
         raise ValueError("levels are counted from 0 up")
@@ -131,7 +131,9 @@ def assemble(pieces: Iterable[pl.DataFrame], batches: list[pl.DataFrame], manife
     values_of = pl.DataFrame(values)
     if seconds or not batches:
         return PublishedTable(columns, cells_of, classes, values_of, groups=groups, levels=levels, seconds=seconds)
-    second = _read_batch(batches[0], {own.name: own.type for own in manifest.columns if own.table == SECOND})
+    second = _read_batch(
+        batches[0], {column.name: column.type for column in manifest.columns if column.table == SECOND}
+    )
     return PublishedTable(columns, cells_of, classes, values_of, groups=groups, batch=second, levels=levels)
 
 
@@ -153,12 +155,12 @@ def _second_tables_of(
     """Return the tables of sensitive columns, where each has one."""
     parts = manifest.second_tables
     found = []
-    for (name, own), batch in zip(parts.items(), batches if parts else (), strict=True):
+    for (name, column_parts), batch in zip(parts.items(), batches if parts else (), strict=True):
         groups = numbers[group_column(name, len(parts))]
         if groups.min(initial=0) < 0:
             raise ValueError("groups are numbered from 0 up")
-        types = {column: manifest.column(column).type for column in own}
-        found.append(SecondTable(name, own, groups, _read_batch(batch, types)))
+        types = {column: manifest.column(column).type for column in column_parts}
+        found.append(SecondTable(name, column_parts, groups, _read_batch(batch, types)))
     return tuple(found)
 
 
@@ -183,7 +185,7 @@ def _whole_numbers(values: pl.Series) -> CodeArray:
 def _as_typed(cells: pl.Series, form: Form, dtype: pl.DataType) -> pl.Series:
     """Return cells that are no text as their form has them; a column of another shape raises ValueError."""
     shape = cells.dtype
-    if form is Form.INTERVAL and isinstance(shape, pl.Struct) and [own.name for own in shape.fields] == _ENDS:
+    if form is Form.INTERVAL and isinstance(shape, pl.Struct) and [end.name for end in shape.fields] == _ENDS:
         return cells.cast(pl.Struct({"lo": dtype, "hi": dtype, "null": pl.Boolean}))
     if form is Form.SET and shape == pl.List(pl.String):  # whatever the type of the values is
         return cells

@@ -81,7 +81,7 @@ class Release(PublishedTable):
     def under(self, manifest: Manifest) -> Release:
         """Return the same table under another manifest; rows that were put together are not put together again."""
         other = replace(self, manifest=manifest)
-        other.__dict__.update({key: own for key, own in self.__dict__.items() if key == "text"})
+        other.__dict__.update({key: value for key, value in self.__dict__.items() if key == "text"})
         return other
 
     def count(self, expression: str | Expression | None = None, schema: Schema | None = None) -> Count:
@@ -148,8 +148,8 @@ class Release(PublishedTable):
     def _write_checked(self, target: Path, check: Callable[[Release], None], done: Callable[[], None]) -> Release:
         if in_folder(target):
             return self._write_folder(target.parent, check, done)
-        own = tables_of(target, self.manifest)
-        leftover = [path for path in _second_tables(target) if path not in own]
+        table_paths = tables_of(target, self.manifest)
+        leftover = [path for path in _second_tables(target) if path not in table_paths]
         with draft_folder(target) as folder:
             draft = folder / target.name
             text_only = find_format(target).text_only
@@ -194,18 +194,18 @@ class Release(PublishedTable):
             yield self.text_of(rows) if text_only else self.typed_of(rows)
 
     def _write_parts(self, folder: Path) -> list[TablePart]:
-        second = [own for own in (self.batch, *(own.batch for own in self.seconds)) if own is not None]
+        seconds = [table for table in (self.batch, *(one.batch for one in self.seconds)) if table is not None]
         tables: list[tuple[int, Callable[[slice], pl.DataFrame]]] = [(len(self.classes), self.typed_of)]
-        tables += [(own.height, batch_typed(own).__getitem__) for own in second]
+        tables += [(table.height, batch_typed(table).__getitem__) for table in seconds]
         before = parts_by_table(self.manifest) if self.manifest.parts else [None] * len(tables)
         parts = []
         for name, (height, rows_of), listed in zip(table_names(self.manifest), tables, before, strict=True):
             (folder / name).mkdir(parents=True, exist_ok=True)
             sizes = None if listed is None else [part.rows for part in listed]
             for number, rows in enumerate(slices(height, sizes)):
-                own = part_name(number, name)
-                write_table(rows_of(rows), folder / own)
-                parts.append(TablePart(own, rows.stop - rows.start, digest_of_file(folder / own)))
+                file_name = part_name(number, name)
+                write_table(rows_of(rows), folder / file_name)
+                parts.append(TablePart(file_name, rows.stop - rows.start, digest_of_file(folder / file_name)))
         return parts
 
     @classmethod
@@ -279,7 +279,9 @@ def _still_true(target: Path, manifest: Manifest) -> dict[str, str]:
     except (InputError, VerificationError):
         return {}
     digests = before.digests or {}
-    before, manifest = (replace(own, digest=None, digests=None, parts=None) for own in (before, manifest))
+    before, manifest = (
+        replace(manifest_of_one, digest=None, digests=None, parts=None) for manifest_of_one in (before, manifest)
+    )
     if before != manifest:
         return {}
     return {suffix: digest for suffix, digest in digests.items() if target.with_suffix(f".{suffix}").is_file()}

@@ -69,7 +69,7 @@ def with_spellings(release: Release, known: Mapping[str, Iterable[str]], missing
 def check_spellings(release: Release, schema: Schema) -> None:
     """Refuse a release that shows a value in two spellings: they tell apart who has the same."""
     tables = [view.group_values()[1] for view in column_views(release, joint=False)]
-    for values, name in [(own, name) for own in tables for name in own.columns]:
+    for values, name in [(table, name) for table in tables for name in table.columns]:
         if name in schema.sensitive and _folds(schema[name], values) and (many := alike(_texts(shown(values[name])))):
             raise VerificationError(
                 f"column {name!r} shows {many:,} spellings of values that it shows in another one, too",
@@ -92,7 +92,7 @@ def folded_values(values: pl.Series) -> pl.Series:
 
 def folds(manifest: Manifest, name: str) -> bool:
     """Return whether a release says that texts of a column that look alike are one value."""
-    return any(own.name == name and own.compare == FOLDED for own in manifest.columns)
+    return any(column.name == name and column.compare == FOLDED for column in manifest.columns)
 
 
 def _folds(column: Column, frame: pl.DataFrame) -> bool:

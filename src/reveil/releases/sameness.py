@@ -36,11 +36,11 @@ def same_content(one: PublishedTable, other: PublishedTable) -> bool:
     if not all(mine.name == theirs.name and _equal(mine.groups, theirs.groups) for mine, theirs in seconds):
         return False
     batches = [(one.batch, other.batch), *((mine.batch, theirs.batch) for mine, theirs in seconds)]
-    if not _equal(one.groups, other.groups) or not all(_equal_tables(*own) for own in batches):
+    if not _equal(one.groups, other.groups) or not all(_equal_tables(*both) for both in batches):
         return False
     if (one.levels is None) != (other.levels is None):
         return False
-    numbers = {name: _numbers(own, other.cells[name]) for name, own in one.cells.items()}
+    numbers = {name: _numbers(cells, other.cells[name]) for name, cells in one.cells.items()}
     return all(_same_rows(one, other, numbers, rows) for rows in pieces(len(one.classes)))
 
 
@@ -49,7 +49,7 @@ def _same_rows(
 ) -> bool:
     """Compare the cells of some rows by their ``numbers``, and their values as texts."""
     mine, theirs = one.classes[rows], other.classes[rows]
-    if not all(np.array_equal(own[mine], its[theirs]) for own, its in numbers.values()):
+    if not all(np.array_equal(first[mine], second[theirs]) for first, second in numbers.values()):
         return False
     if one.levels is not None and other.levels is not None and not _equal(one.levels[mine], other.levels[theirs]):
         return False

@@ -76,8 +76,8 @@ def bars(
 ) -> Chart:
     """Draw a bar for each label, or one for each series beside each other where ``values`` is a mapping."""
     series = {y_label: values} if not hasattr(values, "items") else dict(values.items())
-    shown = {name: [_given(value, log=False) for value in own] for name, own in series.items()}
-    up = Axis.of([value for own in shown.values() for value in own if value is not None], log=False, zero=True)
+    shown = {name: [_given(value, log=False) for value in numbers] for name, numbers in series.items()}
+    up = Axis.of([value for numbers in shown.values() for value in numbers if value is not None], log=False, zero=True)
     plot = Plot(legend=list(series) if len(series) > 1 else [], across=Axis(0.0, max(len(labels), 1)))
     plot.grid(up, [], x_label, y_label)
     plot.names(labels)
@@ -89,21 +89,21 @@ def bars(
             if value is not None:
                 left = plot.across.at(spot + 0.5) - width * len(series) / 2 + place * width
                 plot.bar(place, left, width, at_y(0.0), at_y(value))
-    return plot.chart(title, [_spoken_numbers(name, labels, own) for name, own in series.items()])
+    return plot.chart(title, [_spoken_numbers(name, labels, numbers) for name, numbers in series.items()])
 
 
 def sideways(title: str, labels: Sequence[str], values: Mapping[str, Sequence[float | None]]) -> Chart:
     """Draw bars that lie, with their labels in full above them: for names, of which there may be many and long ones."""
-    shown = {name: [_given(value, log=False) for value in own] for name, own in values.items()}
-    most = max((value for own in shown.values() for value in own if value is not None), default=0.0)
+    shown = {name: [_given(value, log=False) for value in numbers] for name, numbers in values.items()}
+    most = max((value for numbers in shown.values() for value in numbers if value is not None), default=0.0)
     plot = SidewaysPlot(list(shown), most or 1.0)
     for place, label in enumerate(labels):
         plot.name(place, label)
-        for series, own in enumerate(shown.values()):
-            value = own[place]
+        for series, numbers in enumerate(shown.values()):
+            value = numbers[place]
             if value is not None:
                 plot.bar(place, series, value)
-    return plot.chart(title, len(labels), [_spoken_numbers(name, labels, own) for name, own in values.items()])
+    return plot.chart(title, len(labels), [_spoken_numbers(name, labels, numbers) for name, numbers in values.items()])
 
 
 def timeline(

@@ -45,7 +45,10 @@ def cross_tables(
     sensitive = [name for name in schema.sensitive if name in names]
     quasi = [name for name in schema.quasi if name in names]
     across = (sensitive or quasi)[:1]
-    return [_crossed(name, across[0], before, after) for name in [own for own in quasi if own not in across][:PAIRS]]
+    return [
+        _crossed(name, across[0], before, after)
+        for name in [column for column in quasi if column not in across][:PAIRS]
+    ]
 
 
 def _crossed(down: str, across: str, before: pl.DataFrame, after: pl.DataFrame) -> dict[str, JSON]:

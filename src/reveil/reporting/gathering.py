@@ -111,13 +111,13 @@ def _unknown(about: Holdings) -> list[str]:
 
 
 def _series(about: Holdings, releases: list[dict[str, Any]]) -> dict[str, JSON]:
-    dates = [own["created"] for own in releases if own["created"] is not None]
+    dates = [release["created"] for release in releases if release["created"] is not None]
     return {
         "name": about.name,
         "remembered": about.series is not None,
         "releases": len(releases),
         "at_hand": len(about.at_hand),
-        "rows": sum(own["rows"] or 0 for own in releases),
+        "rows": sum(release["rows"] or 0 for release in releases),
         "first": min(dates, default=None),
         "last": max(dates, default=None),
         "sensitive": list(about.schema.sensitive),
@@ -310,16 +310,16 @@ def _counted(value: object) -> Any:
     if isinstance(value, list):
         return f"({len(value)} value{'' if len(value) == 1 else 's'})"
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_counted(own)}" for key, own in value.items())
+        return ", ".join(f"{key}: {_counted(item)}" for key, item in value.items())
     return value
 
 
 def _finite(value: object) -> Any:
     """Return what JSON has: an infinite number is none."""
     if isinstance(value, Mapping):
-        return {str(key): _finite(own) for key, own in value.items()}
+        return {str(key): _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(own) for own in value]
+        return [_finite(item) for item in value]
     if isinstance(value, np.generic):
         return _finite(value.item())
     return None if isinstance(value, float) and not math.isfinite(value) else value

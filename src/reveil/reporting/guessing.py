@@ -35,20 +35,20 @@ def guessing(about: Holdings, *, stage: Callable[[str], None]) -> dict[str, JSON
     )  # fmt: skip
     summaries = found.attacks["prior"]
     columns = {about.schema.sensitive[0]: summaries} if "about" in summaries else summaries
-    made = {name: own for name, own in columns.items() if own.get("ran", True)}
+    made = {name: guesses for name, guesses in columns.items() if guesses.get("ran", True)}
     if not made:
         return None
     return {
         "prior": "releases",
         "groups_known": known,
         "sentences": guessed(found),
-        "columns": [_column(name, own, able) for name, own in made.items()],
+        "columns": [_column(name, guesses, able) for name, guesses in made.items()],
     }
 
 
-def _column(name: str, own: dict[str, Any], able: list[Held]) -> dict[str, JSON]:
+def _column(name: str, guesses: dict[str, Any], able: list[Held]) -> dict[str, JSON]:
     releases = [
         {"release": held.number, **{key: each[key] for key in KEYS}}
-        for held, each in zip(able, own["releases"], strict=True)
+        for held, each in zip(able, guesses["releases"], strict=True)
     ]
-    return {"name": name, "attacker": own["attacker"], "series": own["series"], "releases": releases}
+    return {"name": name, "attacker": guesses["attacker"], "series": guesses["series"], "releases": releases}

@@ -112,7 +112,7 @@ def hold(
         raise ConfigError("a release is given twice", hint="Name each release once.")
     found = _with_rows(rows, given) if rows else [_given(one) for one in given]
     held = _numbered([_read(one, config.schema) for one in found])
-    told = with_told_edges(config.schema, *(own.manifest for own in held if own.manifest is not None))
+    told = with_told_edges(config.schema, *(each.manifest for each in held if each.manifest is not None))
     if truth:
         held = _with_truth(held, list(truth), given, series, told, where)
     made = config if series is None else series  # a series has filled in what its config does not name

@@ -29,7 +29,7 @@ def knowing(about: Holdings, many: int, *, stage: Callable[[str], None]) -> tupl
     found = audit(
         source, about.schema, truth=last.truth, known="values", values_known=many, attacks="values", table_risks=False
     )
-    columns = [{"name": name, **own} for name, own in found.attacks["values"].items()]
+    columns = [{"name": name, **column} for name, column in found.attacks["values"].items()]
     keys = ("name", "rows_found", "certain", "mean", "mean_without")
     content: dict[str, JSON] = {
         "attacker": f"somebody who knows {known_to(found.known, many)}, and everybody's quasi values",
@@ -37,6 +37,6 @@ def knowing(about: Holdings, many: int, *, stage: Callable[[str], None]) -> tupl
         "values_known": many,
         "persons": found.summary["persons"],
         "certain": found.summary["certain"],
-        "columns": [{key: own.get(key) for key in keys} for own in columns],
+        "columns": [{key: column.get(key) for key in keys} for column in columns],
     }
     return content, found

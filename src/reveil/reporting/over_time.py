@@ -81,7 +81,7 @@ def risk(
         "sample": summary.get("sample"),
         "columns": [_column(name, steps) for name, steps in found.steps.items()],
         "risks": found.audit.risks,
-        "table_risks": [own.to_json() for own in found.audit.table_risks],
+        "table_risks": [table.to_json() for table in found.audit.table_risks],
     }
     return SeriesRisk(content, found.audit)
 

@@ -50,7 +50,7 @@ def owners_part(
         "columns": columns,
         "crossed": crossed,
         "not_drawn": why,
-        "riskiest": [] if found is None else [own.riskiest() for own in found.table_risks],
+        "riskiest": [] if found is None else [table.riskiest() for table in found.table_risks],
     }
 
 

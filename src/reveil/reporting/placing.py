@@ -26,7 +26,7 @@ def _placements(about: Holdings, held: Held, able: Sequence[Held]) -> pl.DataFra
         return None
     if about.series is None or about.schema.person is None:
         return None
-    frames = [own.snapshot.frame.select(about.schema.person) for own in able if own.snapshot is not None]
+    frames = [each.snapshot.frame.select(about.schema.person) for each in able if each.snapshot is not None]
     try:
         found: pl.DataFrame = about.series.placements(
             held.row.release, pl.concat(frames, how="vertical_relaxed").unique()

@@ -129,8 +129,8 @@ def adopt(
     refuse_if_out_of_order(vault, release.manifest.to_json())
     release = _with_digest(release)
     path = Path(os.fspath(source)) if isinstance(source, str | os.PathLike) else None
-    own = release.manifest.series_id == vault.series_id and guarantee.traits.remembers
-    again = _remade(release, guarantee, remade) if own else None
+    of_this_series = release.manifest.series_id == vault.series_id and guarantee.traits.remembers
+    again = _remade(release, guarantee, remade) if of_this_series else None
     if again is not None:
         return _as_it_was(vault, release, *again, settings=settings, path=path, archive=archive)
     submission, release = _in_one_spelling(submission, release)

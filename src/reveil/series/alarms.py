@@ -49,15 +49,15 @@ class Alarms:
     groups: int | None = None
 
     def __post_init__(self) -> None:
-        for own in fields(self):
-            value = getattr(self, own.name)
-            if own.name == "groups":
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if setting.name == "groups":
                 if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                     raise ConfigError("[limits]: groups must be a whole number from 1 up", hint="Write groups = 10.")
             elif value is not None and (isinstance(value, bool) or not 0 <= value <= 1):
                 raise ConfigError(
-                    f"[limits]: {own.name} must be a share from 0 to 1",
-                    hint=f"Write {own.name} = 0.1 for ten per cent.",
+                    f"[limits]: {setting.name} must be a share from 0 to 1",
+                    hint=f"Write {setting.name} = 0.1 for ten per cent.",
                 )
 
     def check(self, schema: Schema, guarantee: Guarantee, method: Grouper | None) -> None:

@@ -87,11 +87,11 @@ def refuse_if_behind(vault: Vault, releases: Sequence[ReleaseRow], *more: Path |
             continue
         if manifest in known:
             continue
-        own = identity == vault.series_id
+        of_this_series = identity == vault.series_id
         what = f"knows {max(rows, default=0)} only" if number not in rows else "remembers it otherwise"
         raise RefusedError(
             f"{path} is release {number} of this series, and the vault {what}: it is an old one"
-            if own
+            if of_this_series
             else f"{path} is release {number} of a series that was adopted, and the vault does not know it",
             hint="Restore the latest backup of the vault. If there is none, take what is missing as told with "
             "reveil adopt SNAPSHOT RELEASE, in order. reveil history --check DIR compares all of them.",
@@ -169,8 +169,8 @@ def _in_all(folders: Iterable[Path]) -> Iterator[tuple[Path, JSONObject]]:
 
 def _kept_manifest(row: ReleaseRow) -> JSONObject:
     """Return what the manifest of a release says, as the vault has it."""
-    own: JSONObject = {} if row.manifest is None else json.loads(row.manifest)
-    return own
+    kept: JSONObject = {} if row.manifest is None else json.loads(row.manifest)
+    return kept
 
 
 def manifest_of(row: ReleaseRow) -> Manifest | None:
@@ -180,24 +180,24 @@ def manifest_of(row: ReleaseRow) -> Manifest | None:
 
 def says_the_same(manifest: JSONObject, row: ReleaseRow) -> bool:
     """Return whether a manifest is that of a release; in another format it has other digests."""
-    own = {key: value for key, value in _kept_manifest(row).items() if key not in _DIGESTS}
-    return {key: value for key, value in manifest.items() if key not in _DIGESTS} == own
+    kept = {key: value for key, value in _kept_manifest(row).items() if key not in _DIGESTS}
+    return {key: value for key, value in manifest.items() if key not in _DIGESTS} == kept
 
 
 def is_table_of(table: Path, row: ReleaseRow) -> bool:
     """Return whether the bytes of a table are those of a release, or say the same in another format."""
-    own = manifest_of(row)
-    known = (own.digests if own is not None else None) or {}
-    if own is None or not known or not all(part.is_file() for part in tables_of(table, own)):
+    manifest_kept = manifest_of(row)
+    known = (manifest_kept.digests if manifest_kept is not None else None) or {}
+    if manifest_kept is None or not known or not all(part.is_file() for part in tables_of(table, manifest_kept)):
         return not known
-    return _holds(table, own, known)
+    return _holds(table, manifest_kept, known)
 
 
-def _wrong_tables(path: Path, manifest: JSONObject, own: Manifest | None) -> list[str]:
+def _wrong_tables(path: Path, manifest: JSONObject, manifest_kept: Manifest | None) -> list[str]:
     """Compare the tables beside a manifest with what the vault knows: a changed manifest may fit a changed table."""
-    known = (own.digests if own is not None else None) or {}
+    known = (manifest_kept.digests if manifest_kept is not None else None) or {}
     if in_folder(path):
-        return _wrong_parts(path, own, known)
+        return _wrong_parts(path, manifest_kept, known)
     stem = path.name.removesuffix(MANIFEST)
     places = {suffix.removeprefix("."): path.with_name(stem + suffix) for suffix in endings()}
     digests = manifest.get("digests")
@@ -205,33 +205,35 @@ def _wrong_tables(path: Path, manifest: JSONObject, own: Manifest | None) -> lis
     there = [suffix for suffix, table in places.items() if table.exists() or suffix in listed]
     found = [] if there else ["there is " + " and ".join(f"no {table.name}" for table in places.values())]
     for suffix in there:
-        tables = tables_of(places[suffix], own)
+        tables = tables_of(places[suffix], manifest_kept)
         if not all(table.is_file() for table in tables):
             found.append(f"{next(table.name for table in tables if not table.is_file())} is missing")
-        elif own is not None and not _holds(places[suffix], own, known):
+        elif manifest_kept is not None and not _holds(places[suffix], manifest_kept, known):
             found.append(f"{places[suffix].name} was changed after it was published")
     return found
 
 
-def _wrong_parts(path: Path, own: Manifest | None, known: Mapping[str, str]) -> list[str]:
+def _wrong_parts(path: Path, manifest_kept: Manifest | None, known: Mapping[str, str]) -> list[str]:
     try:
         in_parts(path.parent, read_manifest(path))
     except ReveilError as wrong:
         return [f"{Path(wrong.file or path).name}: {wrong.message}"]
-    return [] if own is None or _holds(path, own, known) else ["it was changed after it was published"]
+    return (
+        [] if manifest_kept is None or _holds(path, manifest_kept, known) else ["it was changed after it was published"]
+    )
 
 
-def _holds(table: Path, own: Manifest, known: Mapping[str, str]) -> bool:
+def _holds(table: Path, manifest_kept: Manifest, known: Mapping[str, str]) -> bool:
     """Return whether a release is the one of a manifest, byte by byte or in a format of which there is no digest."""
     form = format_at(table)
-    return digest_at(table, own) == known[form] if form in known else _converted(table, own, known)
+    return digest_at(table, manifest_kept) == known[form] if form in known else _converted(table, manifest_kept, known)
 
 
-def _converted(table: Path, own: Manifest, known: Mapping[str, str]) -> bool:
+def _converted(table: Path, manifest_kept: Manifest, known: Mapping[str, str]) -> bool:
     """Return whether a table in a format that the vault has no digest of is the release, written again."""
     try:
         release = Release.read(table)
-        release = release.under(replace(release.manifest, parts=own.parts))
+        release = release.under(replace(release.manifest, parts=manifest_kept.parts))
         with tempfile.TemporaryDirectory() as folder:
             for suffix, digest in known.items():
                 if f".{suffix}" not in endings() and suffix != PARTS:

@@ -142,7 +142,7 @@ class SeriesBase:
         if self.method is not None:
             self.method.check_schema(self.schema)
         self.alarms.check(self.schema, self.guarantee, self.method)
-        if any(self.anchor.resolve().is_relative_to(own.resolve()) for own in folders_of(self.vault)):
+        if any(self.anchor.resolve().is_relative_to(place.resolve()) for place in folders_of(self.vault)):
             raise ConfigError(
                 "the anchor is inside the vault",
                 hint="It shows whether the vault is the latest one, so it must not be restored with it: name a file "

@@ -52,7 +52,7 @@ def in_round_bins(snapshot: Snapshot) -> Snapshot:
     edges = {name: round_edges(frame[name], int(schema[name].bins)) for name in numbers}  # type: ignore[arg-type]
     if not edges:
         return snapshot
-    binned = frame.with_columns(in_bins(frame[name], own) for name, own in edges.items())
+    binned = frame.with_columns(in_bins(frame[name], edges_of) for name, edges_of in edges.items())
     raw = snapshot.raw or RawRows(frame, None)
     return replace(snapshot, frame=binned, schema=with_edges(schema, edges).in_bins(), raw=raw)
 

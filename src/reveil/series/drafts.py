@@ -103,12 +103,12 @@ def deliver(draft: Path, target: Path) -> None:
 
 def _copy(draft: Path, target: Path) -> None:
     manifest = read_manifest(draft)
-    sources, own = tables_of(draft, manifest), tables_of(target, manifest)
+    sources, targets = tables_of(draft, manifest), tables_of(target, manifest)
     check_seconds(target, manifest)
     # The second table of a release that stood here would seem to belong to this one.
-    leftover = [path for path in _tables_at(target) if path not in own]
+    leftover = [path for path in _tables_at(target) if path not in targets]
     with draft_folder(target) as folder:
-        copies = [folder / path.name for path in own]
+        copies = [folder / path.name for path in targets]
         for source, copy in zip(sources, copies, strict=True):
             copy.write_bytes(source.read_bytes())
         if digest_of(*copies) != manifest.digest:

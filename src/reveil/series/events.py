@@ -62,8 +62,8 @@ def events(
     """
     differs = {name: known & (last[name] >= 0) & (last[name] != codes) for name, codes in now.items() if name in last}
     updated = np.zeros(len(known), np.bool_)
-    for own in differs.values():
-        updated |= own
+    for changed in differs.values():
+        updated |= changed
     kinds = np.where(updated, np.int8(Event.UPDATE), np.int8(Event.UNCHANGED))
     kinds = np.where(known & ~present, np.int8(Event.RETURN), kinds)
     return Events(np.where(known, kinds, np.int8(Event.INSERT)), differs, deleted)

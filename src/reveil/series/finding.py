@@ -45,8 +45,8 @@ def measures_of(prepared: Prepared, snapshot: Snapshot) -> dict[str, JSON] | Non
 
     They are told to nobody, and a release is not held up by them.
     """
-    own = None if prepared.draft.altered else prepared.draft.codes.quasi  # dirty records are not of the snapshot
+    quasi = None if prepared.draft.altered else prepared.draft.codes.quasi  # dirty records are not of the snapshot
     try:
-        return aggregates(snapshot, prepared.release, own)
+        return aggregates(snapshot, prepared.release, quasi)
     except ReveilError:
         return None

@@ -191,9 +191,9 @@ class BangIndex:
         pairs, many = np.unique(before * (int(after.max()) + 1) + after, return_counts=True)
         before, after = np.divmod(pairs, int(after.max()) + 1)
         same = np.ones(len(pairs), np.bool_)
-        for name, own in one.cells.items():
+        for name, cells in one.cells.items():
             other = two.cells[name]
-            same &= own.text.gather(own.index[before]).eq_missing(other.text.gather(other.index[after])).to_numpy()
+            same &= cells.text.gather(cells.index[before]).eq_missing(other.text.gather(other.index[after])).to_numpy()
         if one.levels is not None and two.levels is not None:
             same &= one.levels[before] == two.levels[after]
         return float(many[~same].sum() / many.sum())

@@ -141,9 +141,9 @@ class VaultRecord:
 
     def of_column(self, name: str) -> VaultRecord:
         """Return the books of one of several columns that have signatures."""
-        own = VaultRecord(self.vault, self.person, (name,), self.context)
-        own.column = name
-        return own
+        vault_record = VaultRecord(self.vault, self.person, (name,), self.context)
+        vault_record.column = name
+        return vault_record
 
     def signatures(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return who was told which signature, and the values of each."""
@@ -204,7 +204,7 @@ def check_written(
     whole = context.remembered
     person = context.recall.person if len(context.recall.person) else np.full(asked_records, -1)
     names = whole.schema.sensitive
-    own = VaultRecord(vault, person, names, context)
+    vault_record = VaultRecord(vault, person, names, context)
     behind = placement >= asked_records
     who = placement.copy()
     who[behind] = asked_records + strangers[placement[behind] - asked_records]
@@ -221,9 +221,9 @@ def check_written(
     )
     if vault.head() and len(written.seconds) < 2:  # nothing is adopted beside several columns
         alone = next((view for _, view, _ in shown_columns(shown, asked)), shown) if written.seconds else shown
-        asked.judge.check_adopted(alone, own)
-    truth = _with_strangers(submission.snapshot, vault, own, strangers, written, placement)
-    record: VaultRecord | MemoryRecord = own
+        asked.judge.check_adopted(alone, vault_record)
+    truth = _with_strangers(submission.snapshot, vault, vault_record, strangers, written, placement)
+    record: VaultRecord | MemoryRecord = vault_record
     taken_over: MemoryRecord | None = None
     if asked.judge.remembers and int(vault.setting(JUDGED) or 0) < vault.head():
         # Releases that were adopted, or made before the judge had a record, are taken as the vault's books tell them.
@@ -233,14 +233,14 @@ def check_written(
         if int(vault.setting(JUDGED) or 0):
             asked.judge.compare(everybody, update, since=True)  # what was published here must not be lost by it
         taken_over.apply(update)
-        taken_over.known = {name: own.texts(name) for name in own.sensitive()}
+        taken_over.known = {name: vault_record.texts(name) for name in vault_record.sensitive()}
         record = taken_over
-    books = own if taken_over is None and vault.head() else None
+    books = vault_record if taken_over is None and vault.head() else None
     update = judged(shown, truth, placement, asked, record, books=books, dirty=len(strangers))
     if taken_over is not None:
         taken_over.apply(update)
-        update = _all_of(taken_over, update, vault, own)
-    return tuple(_entries(entry, own) for entry in update)
+        update = _all_of(taken_over, update, vault, vault_record)
+    return tuple(_entries(entry, vault_record) for entry in update)
 
 
 def selection_of(submission: Submission) -> Selection | None:
@@ -274,7 +274,7 @@ class _Renumbered:
 def _with_strangers(
     snapshot: Snapshot,
     vault: Vault,
-    own: VaultRecord,
+    vault_record: VaultRecord,
     strangers: np.ndarray,
     written: Release,
     placement: np.ndarray,
@@ -294,7 +294,7 @@ def _with_strangers(
     for name in frame.columns:
         dtype = frame.schema[name]
         if name in schema.quasi:
-            texts = own.codes(name)["text"]
+            texts = vault_record.codes(name)["text"]
             columns.append(parsed(texts.gather(last[name]), dtype).alias(name))
         elif name in schema.sensitive:
             columns.append(written.values[name].gather(row).cast(dtype).alias(name))
@@ -303,31 +303,31 @@ def _with_strangers(
     return replace(snapshot, frame=pl.concat([frame, pl.DataFrame(columns)]))
 
 
-def _all_of(record: MemoryRecord, update: Update, vault: Vault, own: VaultRecord) -> Update:
+def _all_of(record: MemoryRecord, update: Update, vault: Vault, vault_record: VaultRecord) -> Update:
     """Return everything that a record has, in the place of all that was kept before."""
     found = []
     for entry in update:
         kept = entry.kept
         before = vault.ledger(ledger_of(kept))
         if kept.personal:
-            cleared = pl.DataFrame({"who": own.numbered(before["person"].to_numpy())}).unique()
+            cleared = pl.DataFrame({"who": vault_record.numbered(before["person"].to_numpy())}).unique()
         else:
             cleared = before.select(kept.keys)
         found.append(Entry(kept, record.rows(kept), cleared))
     return tuple(found)
 
 
-def _entries(entry: Entry, own: VaultRecord) -> Entries:
+def _entries(entry: Entry, vault_record: VaultRecord) -> Entries:
     """Return rows of the judge as a ledger takes them."""
 
     def placed(rows: pl.DataFrame) -> pl.DataFrame:
         if not entry.kept.personal:
             return rows
         who = rows["who"].to_numpy()
-        here = who < own.size
+        here = who < vault_record.size
         return rows.drop("who").with_columns(
             record=pl.Series(np.where(here, who, -1).astype(np.int32)),
-            person=pl.Series(np.where(here, -1, who - own.size).astype(np.int32)),
+            person=pl.Series(np.where(here, -1, who - vault_record.size).astype(np.int32)),
         )
 
     cleared = None if entry.cleared is None else placed(entry.cleared)

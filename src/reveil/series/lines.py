@@ -40,9 +40,9 @@ def remark(context: ReleaseContext, guarantee: Guarantee, *, began: bool) -> str
         return None
     before = events.count(Event.UNCHANGED) + events.count(Event.UPDATE)
     changed = [
-        own.sum()
+        differs.sum()
         for name in context.submission.snapshot.schema.sensitive
-        if (own := events.differs.get(name)) is not None
+        if (differs := events.differs.get(name)) is not None
     ]
     caution = guarantee.traits.caution
     counts = {"before": before, "returned": events.count(Event.RETURN), "changed": int(sum(changed))}

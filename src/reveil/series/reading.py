@@ -87,8 +87,8 @@ def read_part(
     ``where`` is the expression again, see :func:`submission_of`. ``known``: the vault must know the release, and where
     ``table`` is its file, the bytes.
     """
-    own = manifest.series_id == vault.series_id
-    rows = {row.release: row for row in vault.releases()} if own else {}
+    of_this_series = manifest.series_id == vault.series_id
+    rows = {row.release: row for row in vault.releases()} if of_this_series else {}
     row = rows.get(manifest.release or 0)
     if known and (row is None or not says_the_same(manifest.to_json(), row)):
         raise VerificationError(

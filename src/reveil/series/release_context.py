@@ -131,7 +131,7 @@ class ReleaseContext:
         happened = events(known, recall.present, recall.last, stable.codes, len(recall.gone)) if follows else None
         stale = _stale(recall, stable, happened)
         # What records were is compared; afterwards only the last sensitive values are asked for.
-        recall = replace(recall, last={name: own for name, own in recall.last.items() if name in schema.sensitive})
+        recall = replace(recall, last={name: codes for name, codes in recall.last.items() if name in schema.sensitive})
         known_types = vault.attributes()
         types = types_of(snapshot, known_types) if follows else {}
         book = VaultBook(vault, recall, stable, (*known_types, *types))
@@ -139,7 +139,7 @@ class ReleaseContext:
         if traits.by_column and len(schema.sensitive) > 1:
             each = {name: _memory(vault, recall, stable, happened, (name,), book, name) for name in schema.sensitive}
             memory = replace(memory, columns=each)
-        part = any(own is not None for own in submission.request.values())
+        part = any(asked is not None for asked in submission.request.values())
         where = None if submission.where is None else parse(submission.where)
         memory = replace(memory, whole=submission.whole, layout=vault.setting(LAYOUT), part=part, where=where)
         return cls(submission, recall, stable, happened, memory, known_types, snapshot, stale)
@@ -167,8 +167,8 @@ class ReleaseContext:
         sensitive = next(iter(self.remembered.schema.sensitive), None)
         dictionary = dict(self.stable.new)
         if more is not None and len(more) and sensitive is not None:
-            own = dictionary.get(sensitive, pl.Series([], dtype=pl.String))
-            dictionary[sensitive] = pl.concat([own.rename(sensitive), more.rename(sensitive)])
+            known = dictionary.get(sensitive, pl.Series([], dtype=pl.String))
+            dictionary[sensitive] = pl.concat([known.rename(sensitive), more.rename(sensitive)])
         counts = {} if self.events is None else self.events.counts()
         follows = self.events is not None
         row = ReleaseRow(
@@ -212,7 +212,7 @@ class ReleaseContext:
 
     def _declared(self) -> JSON:
         """Return the codes of declared values: of the column with signatures, or where several have some by column."""
-        codes = {name: own.tolist() for name, own in self.stable.declared.items()}
+        codes = {name: column_codes.tolist() for name, column_codes in self.stable.declared.items()}
         return codes if self.memory.columns else next(iter(codes.values()), [])
 
     def _edges(self) -> dict[str, JSON]:

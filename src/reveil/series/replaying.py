@@ -73,7 +73,7 @@ def replay(
     found.missing += [f"{path} is the snapshot of no release" for path in truths if path not in used]
     previous = None
     for row in rows:
-        submission = next((own for _, other, own in jobs if other is row), None)
+        submission = next((job for _, other, job in jobs if other is row), None)
         try:
             _judge(vault, row, previous, submission, schema, guarantee, method, replayed)
         except _Incomplete as error:
@@ -151,7 +151,7 @@ def _judge(
     if archived.height and int(archived["place"].max()) < len(who):  # type: ignore[arg-type]
         who[archived["place"].to_numpy()] = archived["person"].to_numpy()
     elif remembers:
-        raise _Incomplete("no placements of it are kept (archive = \"all\" keeps them)")
+        raise _Incomplete('no placements of it are kept (archive = "all" keeps them)')
     shown = Shown(release, row.release, who, schema=schema)
     known, gone = strangers(who, shown.groups.fakes, shown.groups.of_row, row.release << 32)
     if gone and promised.judge.needs_everybody(promised):

@@ -65,7 +65,7 @@ class SimulatedSeries:
             else pl.Series(range(1, frame.height + 1)).cast(pl.String)
         )
         texts = pl.Series(column, [values.get(name) for name in names.to_list()], dtype=pl.String)
-        known = pl.concat([own[column] for own in self.frames]).unique()
+        known = pl.concat([frame[column] for frame in self.frames]).unique()
         typed = pl.DataFrame({"text": canonical_text(known), "typed": known})
         found = pl.DataFrame({"text": texts}).join(
             typed, on="text", how="left", maintain_order="left", nulls_equal=True

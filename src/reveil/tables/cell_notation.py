@@ -79,11 +79,11 @@ class CellNotation:
     def check_one_way(self, cells: pl.Series, place: Place, name: str) -> None:
         """Refuse a column in which some numbers are written as declared and others as a program writes them."""
         text = cells.str.strip_chars(" \t")
-        own = text.str.contains(self.number).fill_null(value=False)
+        is_number = text.str.contains(self.number).fill_null(value=False)
         plain = text.str.contains(_PLAIN).fill_null(value=False)
-        if not (own | plain | text.is_null()).all() or not (own & ~plain).any():
+        if not (is_number | plain | text.is_null()).all() or not (is_number & ~plain).any():
             return
-        odd = plain & ~own
+        odd = plain & ~is_number
         if odd.any():
             raise place.error(
                 f"column {name!r} writes numbers in two ways",
@@ -128,11 +128,11 @@ def check_one_shape(cells: pl.Series, place: Place, name: str) -> None:
     found = [text.str.contains(shape) for shape in DATE_SHAPES]
     if not pl.select(pl.any_horizontal(found)).to_series().all():
         return
-    shapes = [own for own in found if own.any()]
+    shapes = [shape for shape in found if shape.any()]
     if len(shapes) == 1 and not _turned_round(text):
         return
     if len(shapes) > 1:
-        other = ~next(own for own in shapes if own[0])
+        other = ~next(shape for shape in shapes if shape[0])
     else:
         turned = _month_first(text)
         other = (turned != turned.drop_nulls()[0]).fill_null(value=False)

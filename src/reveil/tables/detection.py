@@ -62,7 +62,7 @@ def detect(path: Path) -> FoundInput:
     table = read_file(path, dialect=dialect)
     frame = table.frame
     texts = {series.name: series for series in frame if series.dtype == pl.String} if table.text_only else {}
-    marks = {name: own for name, series in texts.items() if (own := _marks(series))}
+    marks = {name: column_marks for name, series in texts.items() if (column_marks := _marks(series))}
     cells = {name: _without(series, marks.get(name, ())) for name, series in texts.items()}
     for name, series in cells.items():
         check_one_shape(series, table.place, name)
@@ -78,9 +78,9 @@ def detect(path: Path) -> FoundInput:
         column = Column(name, Role.PLAIN, dates=found.dates_of.get(name))
         read[name] = in_shown_notation(series, column, notation, table.place)
     marks |= {name: _number_marks(series) for name, series in _typed(frame, read).items() if _number_marks(series)}
-    for name, own in marks.items():
-        if name not in texts or own[0].startswith("-9"):
-            read[name] = _without_numbers(read.get(name, frame[name]), own)
+    for name, column_marks in marks.items():
+        if name not in texts or column_marks[0].startswith("-9"):
+            read[name] = _without_numbers(read.get(name, frame[name]), column_marks)
     read_ = frame.with_columns(read.values())
     marked = {name: read_[name].null_count() - frame[name].null_count() for name in marks}
     return FoundInput(replace(found, nulls_of=marks), replace(table, frame=read_), marked)

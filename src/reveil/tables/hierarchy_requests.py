@@ -101,15 +101,15 @@ def _found(data: str, column: str) -> tuple[pl.DataFrame, pl.DataFrame, bool]:
     """Read a column of a table that nobody has described; its values are shown unless its name speaks of a secret."""
     frame = detect(Path(data)).table.frame
     _check(column, frame.columns, data)
-    own = frame[column]
-    own = infer_type(own) if str(own.dtype) == "String" else own
-    return own.to_frame(), frame.clear().select(), hints.topic(column, hints.SENSITIVE) is None
+    series = frame[column]
+    series = infer_type(series) if str(series.dtype) == "String" else series
+    return series.to_frame(), frame.clear().select(), hints.topic(column, hints.SENSITIVE) is None
 
 
 def _declared(data: str, column: str, config_path: str, *, clustering: bool) -> tuple[pl.DataFrame, pl.DataFrame, bool]:
     """Read the table as a config says; return the column, the quasi columns beside it, and whether values are shown."""
     schema = load_schema(config_path)
-    _check(column, [own.name for own in schema.columns], config_path)
+    _check(column, [each.name for each in schema.columns], config_path)
     role = schema[column].role
     if role not in (Role.QUASI, Role.SENSITIVE) or (clustering and role is Role.SENSITIVE):
         raise ConfigError(
@@ -120,7 +120,7 @@ def _declared(data: str, column: str, config_path: str, *, clustering: bool) -> 
             hint="Hierarchies are for quasi columns, and for sensitive ones by their own values alone.",
         )
     # The one that it has now need not cover the table: another one is to be made.
-    columns = [replace(own, taxonomy=None, order=None) if own.name == column else own for own in schema.columns]
+    columns = [replace(each, taxonomy=None, order=None) if each.name == column else each for each in schema.columns]
     frame = read_snapshot(data, schema.with_columns(columns)).frame
     beside = frame.select(name for name in schema.quasi if name != column)
     return frame, beside, role is Role.QUASI

@@ -33,8 +33,8 @@ def units_of(sensitive: Sequence[str], together: Together) -> dict[str, tuple[st
     """Return the sensitive columns by the names of what is one value, in the order of declaration."""
     found: dict[str, tuple[str, ...]] = {}
     for name in sensitive:
-        parts = next((own for own in together if name in own), (name,))
-        ordered = tuple(own for own in sensitive if own in parts)
+        parts = next((unit for unit in together if name in unit), (name,))
+        ordered = tuple(unit for unit in sensitive if unit in parts)
         found.setdefault(joint_name(ordered), ordered)
     return found
 
@@ -43,7 +43,7 @@ def joint_values(values: pl.DataFrame, name: str) -> pl.Series:
     """Return the values of some columns as one text for each row; of one column, its values as they are."""
     if values.width == 1:
         return values.to_series().alias(name)
-    texts = values.select(canonical_text(values[own]).alias(own) for own in values.columns)
+    texts = values.select(canonical_text(values[unit]).alias(unit) for unit in values.columns)
     distinct = texts.unique(maintain_order=True)
     written = pl.Series(name, [json.dumps(row, ensure_ascii=False) for row in distinct.rows()], dtype=pl.String)
     joined = texts.join(

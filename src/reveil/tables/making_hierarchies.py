@@ -114,29 +114,30 @@ def by_clusters(values: pl.Series, beside: pl.DataFrame, number: int) -> list[Pa
     from scipy.cluster.hierarchy import fcluster, linkage
 
     texts = canonical_text(values)
-    own = texts.drop_nulls().unique().sort()
-    if not 2 <= number < len(own):
+    categories = texts.drop_nulls().unique().sort()
+    if not 2 <= number < len(categories):
         raise ConfigError(
-            f"--cluster must be from 2 to {max(len(own) - 1, 2):,}: the column has {len(own):,} different values",
+            f"--cluster must be from 2 to {max(len(categories) - 1, 2):,}: "
+            f"the column has {len(categories):,} different values",
             hint="Fewer clusters than values, and at least two.",
         )
-    if len(own) > _MOST_CLUSTERED:
+    if len(categories) > _MOST_CLUSTERED:
         raise ConfigError(f"more than {_MOST_CLUSTERED:,} values cannot be clustered", hint="Use --prefix or --order.")
-    features = [_feature(texts, beside[name], own) for name in beside.columns]
+    features = [_feature(texts, beside[name], categories) for name in beside.columns]
     if not features:
         raise ConfigError("no other quasi column is published beside this one", hint="Use --prefix or --order.")
     found = fcluster(linkage(np.hstack(features), "ward"), number, "maxclust")
     members: dict[int, list[str]] = {}
-    for value, cluster in zip(own, found, strict=True):
+    for value, cluster in zip(categories, found, strict=True):
         members.setdefault(int(cluster), []).append(value)
     labels = {cluster: _label(names) for cluster, names in members.items()}
     return [(value, labels[cluster], ROOT) for cluster, names in members.items() for value in names]
 
 
-def _feature(texts: pl.Series, column: pl.Series, own: pl.Series) -> npt.NDArray[np.float64]:
+def _feature(texts: pl.Series, column: pl.Series, categories: pl.Series) -> npt.NDArray[np.float64]:
     """Return for each category where its records lie in a column: their mean rank, or the shares of its values."""
     rows = pl.DataFrame({"own": texts, "x": column}).drop_nulls()
-    base = pl.DataFrame({"own": own})
+    base = pl.DataFrame({"own": categories})
     if column.dtype.is_numeric() or column.dtype.is_temporal():
         ranked = rows.with_columns(x=(pl.col("x").rank() / max(rows.height, 1)))
         means = base.join(ranked.group_by("own").agg(pl.col("x").mean()), on="own", how="left", maintain_order="left")
@@ -152,7 +153,7 @@ def _feature(texts: pl.Series, column: pl.Series, own: pl.Series) -> npt.NDArray
         for value in common
     ]
     if not shares:
-        return np.zeros((len(own), 1))
+        return np.zeros((len(categories), 1))
     # Two columns count the same, however many values they have.
     return np.asarray(np.column_stack([share.to_numpy() for share in shares]) / np.sqrt(2), np.float64)
 

@@ -180,17 +180,19 @@ def profile(path: str | Path) -> Profile:
     if frame.height == 0:
         raise DataError("this table has no rows", file=path, hint="A proposal needs records to look at.")
     columns = [_profile_of(cells, from_text=table.text_only) for cells in frame.get_columns()]
-    columns = [_with_read_marks(own, found) if own.name in found.input.nulls_of else own for own in columns]
+    columns = [_with_read_marks(column, found) if column.name in found.input.nulls_of else column for column in columns]
     _check_names(columns, table.place)
     columns = with_roles(columns)
-    person = next((own for own in columns if own.role is Role.PERSON), None)
+    person = next((column for column in columns if column.role is Role.PERSON), None)
     visits = None
     if person is not None and not person.unique and not person.nulls:
         order = visit_order(frame, person.name)
         visits = None if order is None else (person.name, order)
     if visits is not None:
         how = f"a person has several rows, taken as visits: the last by {visits[1]!r} is kept, see [input]"
-        columns = [replace(own, reasons=(own.reasons[0], how)) if own is person else own for own in columns]
+        columns = [
+            replace(column, reasons=(column.reasons[0], how)) if column is person else column for column in columns
+        ]
     return Profile(path, frame.height, tuple(columns), found.input, visits)
 
 

@@ -111,7 +111,7 @@ class EnumeratedDice:
     ) -> IntArray:
         """Return the places of items sorted by their labels (the last ones count most); equal ones in any order."""
         order = np.lexsort(labels)
-        differs = np.any([np.diff(own[order]) != 0 for own in labels], axis=0)
+        differs = np.any([np.diff(label[order]) != 0 for label in labels], axis=0)
         runs = np.split(order, np.flatnonzero(differs) + 1)
         return np.concatenate([self.permutation(run) for run in runs])
 

@@ -158,13 +158,17 @@ def known(vault: Vault, everybody: Sequence[str]) -> dict[str, object]:
     recalled, names, rows = vault.recall(high, low), list(vault.attributes()), vault.releases()
     persons, present = vault.presence()
     last = vault.last(recalled.person)
-    codes = {name: own.tolist() for name, own in recalled.last.items()}
-    assert codes == {name: own.tolist() for name, own in last.items()}, "a record is the same by pseudonym and number"
+    codes = {name: column.tolist() for name, column in recalled.last.items()}
+    assert codes == {name: column.tolist() for name, column in last.items()}, (
+        "a record is the same by pseudonym and number"
+    )
     assert persons[present].tolist() == vault.recall(high[:0], low[:0]).gone.tolist(), "who was there is there"
     archived = {row.release: vault.archived(row.release).height for row in rows}
     placed = {row.release: vault.placements(row.release, high, low).rows() for row in rows}
-    assert {n: len(own) for n, own in placed.items()} == archived, "everybody is among those who are asked for"
-    assert all(vault.has_archive(n) == bool(own) for n, own in placed.items())
+    assert {n: len(placements) for n, placements in placed.items()} == archived, (
+        "everybody is among those who are asked for"
+    )
+    assert all(vault.has_archive(n) == bool(placements) for n, placements in placed.items())
     return {
         "releases": [(row.release, row.state) for row in rows],
         "person": recalled.person.tolist(),

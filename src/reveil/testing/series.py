@@ -152,7 +152,7 @@ def _snapshots(
     kinds = {PERSON: pl.String() if plan.text else pl.Int64(), **types}
     snapshots = []
     for t in range(plan.releases):
-        rows = [(person, *own[t]) for person, own, there in zip(ids, people, here, strict=True) if there[t]]
+        rows = [(person, *times[t]) for person, times, there in zip(ids, people, here, strict=True) if there[t]]
         cells = zip(*rows[:: -1 if plan.backwards else 1], strict=True)
         snapshots.append(pl.DataFrame([pl.Series(n, c, k) for (n, k), c in zip(kinds.items(), cells, strict=True)]))
     return snapshots
@@ -199,9 +199,9 @@ def _leave_none_empty(here: list[list[bool]]) -> None:
     A series that begins without anybody gets its first person earlier, one that loses everybody keeps somebody.
     """
     first = here[0]
-    if not any(own[0] for own in here):
+    if not any(times[0] for times in here):
         start = first.index(True) if any(first) else 1
         first[:start] = [True] * start
     for t in range(1, len(first)):
-        if not any(own[t] for own in here):
-            next(own for own in here if own[t - 1])[t] = True
+        if not any(times[t] for times in here):
+            next(times for times in here if times[t - 1])[t] = True

@@ -117,7 +117,7 @@ def enumerate_members(
             found, most = [], counts.total()
         if counts.total() == most:
             pairs = list(zip(persons, chosen, strict=True))
-            found.append(tuple(tuple(p for p, own in pairs if own == g) for g in range(len(room))))
+            found.append(tuple(tuple(p for p, group in pairs if group == g) for g in range(len(room))))
     yield from found
 
 
@@ -232,7 +232,7 @@ class _Puzzle:
         for t, g in places:
             filled[t] -= self.room[t, g]
         if any(filled.values()):
-            return 0, {person: WorldPart(own, 0, {}) for person, own in times.items()}
+            return 0, {person: WorldPart(seen, 0, {}) for person, seen in times.items()}
         things = {("row", *place, value): n for place in places for value, n in self.rows[place].items()}
         stock = _Stock(things | {("room", *place): self.room[place] for place in places})
         order = self.ordered(times)
@@ -242,7 +242,7 @@ class _Puzzle:
 
     def ordered(self, times: Mapping[Person, tuple[int, ...]]) -> list[Person]:
         """Order the persons so that each opens few groups that no earlier one has opened: less has to be kept."""
-        groups = {person: {(t, g) for t in own for g in self.appearances[person, t]} for person, own in times.items()}
+        groups = {person: {(t, g) for t in seen for g in self.appearances[person, t]} for person, seen in times.items()}
         opened: set[Place] = set()
         order: list[Person] = []
         while groups:

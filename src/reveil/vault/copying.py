@@ -55,7 +55,7 @@ def copy_vault(source: Place, target: Place, *, backup: bool = False) -> int:
 
 
 def _fill(vault: Vault, store: Store) -> None:
-    own, kept = store.keys, vault.store.keys
+    here, kept = store.keys, vault.store.keys
     store.keys = GivenKeys(vault.key)
     with store.unlocked() as unlocked:
         if unlocked.begun:
@@ -68,9 +68,9 @@ def _fill(vault: Vault, store: Store) -> None:
             with vault.store.reading() as source:
                 _copy_tables(source, target)
     outside = isinstance(kept, FileKeys) and kept.outside
-    if isinstance(own, FileKeys) and not outside:
-        own.keep(vault.key)
-    store.keys = own
+    if isinstance(here, FileKeys) and not outside:
+        here.keep(vault.key)
+    store.keys = here
 
 
 def _copy_tables(source: Connection, target: Connection) -> None:

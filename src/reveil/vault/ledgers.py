@@ -128,10 +128,10 @@ def owned(rows: pl.DataFrame, person: CodeArray) -> pl.DataFrame:
         return rows
     record = rows["record"].to_numpy()
     others = rows["person"].fill_null(-1).to_numpy() if "person" in rows.columns else np.full(len(rows), -1)
-    own = np.where(record >= 0, np.append(person, np.int32(-1))[record], others)
-    if (own < 0).any():
+    persons = np.where(record >= 0, np.append(person, np.int32(-1))[record], others)
+    if (persons < 0).any():
         raise ValueError("a row of a personal ledger has neither a record nor a person")
-    return rows.with_columns(person=pl.Series(own.astype(np.int32)))
+    return rows.with_columns(person=pl.Series(persons.astype(np.int32)))
 
 
 def _make(connection: Connection, ledger: Ledger, table: str) -> None:

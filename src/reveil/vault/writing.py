@@ -147,9 +147,11 @@ def _behind(names: Iterable[str]) -> str:
 
 def _person_rows(records: Records, person: CodeArray, numbers: Mapping[str, int], rows: IntArray) -> pl.DataFrame:
     """Return what some records say of their persons; -1 is no code."""
-    own = {name: array[rows] for name, array in (("person", person), ("high", records.high), ("low", records.low))}
+    person_of = {
+        name: array[rows] for name, array in (("person", person), ("high", records.high), ("low", records.low))
+    }
     codes = {f"a{numbers[name]}": array[rows].astype(np.int32) for name, array in records.codes.items()}
-    frame = pl.DataFrame({**own, **codes})
+    frame = pl.DataFrame({**person_of, **codes})
     return frame.with_columns(pl.when(pl.col(name) >= 0).then(pl.col(name)) for name in codes)
 
 

@@ -74,8 +74,8 @@ def verify(
     if release.seconds:
         check_raw(release, snapshot)
         check_whole(release, snapshot, wanted)
-        for view, own, promised, rows in views(release, snapshot, wanted, placement):
-            verify(view, own, promised, placement=rows, dirty=dirty)
+        for view, seen_as, promised, rows in views(release, snapshot, wanted, placement):
+            verify(view, seen_as, promised, placement=rows, dirty=dirty)
         return
     manifest = release.manifest
     if placement is not None and manifest.dirty != dirty:
@@ -147,7 +147,7 @@ def _check_achieved(
     release: Release, promised: Promised, counts: GroupCounts, snapshot: Snapshot, distances: tuple[str, ...]
 ) -> None:
     """Compare the levels that the manifest tells with those that were counted."""
-    achieved = together([own.achieved(counts) for own in promised.demands])
+    achieved = together([demand.achieved(counts) for demand in promised.demands])
     # A release may tell the t that it reaches although nobody asked for one: then that is counted, too.
     known = object_in(achieved.get("t", {}))
     more = [name for name in distances if name in counts.tallies and name not in known]

@@ -26,11 +26,11 @@ def check_alone(release: Release, schema: Schema, promised: Promised) -> None:
     Values that are judged in bins cannot be judged without the snapshot, and are left out.
     """
     if release.seconds:
-        joint = joint_schema(schema, tuple(own.parts for own in release.seconds if len(own.parts) > 1))
+        joint = joint_schema(schema, tuple(table.parts for table in release.seconds if len(table.parts) > 1))
         for view, second in zip(column_views(release), release.seconds, strict=True):
             others = [name for name in joint.sensitive if name != second.name]
-            own = joint.with_columns(column for column in joint.columns if column.name not in others)
-            check_alone(view, own, promised.of_column(second.name))
+            frame = joint.with_columns(column for column in joint.columns if column.name not in others)
+            check_alone(view, frame, promised.of_column(second.name))
         return
     schema, promised = schema.in_bins(), promised.of_release(release)
     groups = groups_of(release)

@@ -45,11 +45,11 @@ def views(
     for view, second in zip(column_views(release), release.seconds, strict=True):
         others = [name for name in joint.schema.sensitive if name != second.name]
         schema = joint.schema.with_columns(column for column in joint.schema.columns if column.name not in others)
-        own = replace(joint, frame=joint.frame.drop(others), schema=schema)
+        of_table = replace(joint, frame=joint.frame.drop(others), schema=schema)
         rows = None if placement is None else np.append(placement, np.full(len(borrowed_rows(second)), -1))
         yield (
             replace(view, manifest=replace(view.manifest, records=None)),
-            own,
+            of_table,
             asked.of_column(second.name),
             rows,
         )
@@ -167,16 +167,16 @@ class ColumnRecord:
 def rule_by_column(shown: Shown, asked: Promised, record: Record, books: Books | None = None) -> Update:
     """Judge each column by the rule of the series; return what is to be recorded of all of them."""
     found: dict[str, Entry] = {}
-    for name, own, promised in shown_columns(shown, asked):
+    for name, view, promised in shown_columns(shown, asked):
         judge = promised.judge
         if len(shown.release.seconds) == 1:  # it has no need of marks
             if books is not None:
                 judge.compare(record, judge.told_before(books, shown.number - 1))
-            return judge.rule(own, promised, record)
+            return judge.rule(view, promised, record)
         known = ColumnRecord(record, name)
         if books is not None:
             judge.compare(known, judge.told_before(books.of_column(name), shown.number - 1))
-        for entry in known.marked(judge.rule(own, promised, known)):
+        for entry in known.marked(judge.rule(view, promised, known)):
             before = found.get(entry.kept.name)
             rows = entry.rows if before is None else pl.concat([before.rows, entry.rows.select(before.rows.columns)])
             found[entry.kept.name] = Entry(entry.kept, rows)

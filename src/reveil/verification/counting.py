@@ -155,7 +155,7 @@ def described(release: Release, groups: PublishedGroups, at: int) -> str:
     number = int(groups.numbers[at])
     if release.groups is not None:
         return str(number)
-    texts = {name: str(own.text[int(own.index[number])]) for name, own in release.cells.items()}
+    texts = {name: str(cells.text[int(cells.index[number])]) for name, cells in release.cells.items()}
     return ", ".join(f"{name}={excerpt(text)}" for name, text in texts.items())
 
 

@@ -92,8 +92,8 @@ class Halves:
         place = np.arange(int(many.sum())) - np.repeat(starts - begin, many)
         point, box = self.order[place], np.repeat(box, many)
         for column in range(lo.shape[1]):
-            own = self.points[:, column][point]
-            good = (own >= lo[:, column][box]) & (own <= hi[:, column][box])
+            value = self.points[:, column][point]
+            good = (value >= lo[:, column][box]) & (value <= hi[:, column][box])
             point, box = point[good], box[good]
         return point, box + first
 

@@ -55,26 +55,26 @@ class PromisedMeaning:
             return
         if not self.bounds and promise.limits:
             raise VerificationError("the manifest states limits, and none follow from its parameters")
-        least = [own.at_most for own in self.bounds if own.about != "link" and own.over == "series"]
+        least = [bound.at_most for bound in self.bounds if bound.about != "link" and bound.over == "series"]
         bound = min((most for most in least if most is not None), default=None)
         said = (promise.about, promise.against, promise.signatures)
         if said != (self.about, self.against, self.signatures) or not _same_number(bound, promise.bound):
             raise VerificationError("the manifest bounds something else than follows from its parameters")
-        stated = [[own.is_stated(told) for told in promise.limits] for own in self.bounds]
+        stated = [[bound.is_stated(told) for told in promise.limits] for bound in self.bounds]
         if not all(map(any, stated)) or not all(any(column) for column in zip(*stated, strict=True)):
             raise VerificationError("the manifest states other limits than follow from its parameters")
 
 
 def of_groups(demands: tuple[GroupJudge, ...], over: str) -> tuple[Bound, ...]:
     """Return what demands on groups mean, in a release or in all that a series tells apart."""
-    return tuple(Bound(own.about, over, own.most, own) for own in demands)
+    return tuple(Bound(demand.about, over, demand.most, demand) for demand in demands)
 
 
 def believed(
     most: float, *about: str, harmless: tuple[str, ...] = (), permanent: tuple[str, ...] = ()
 ) -> tuple[Bound, ...]:
     """Return a bound on what is believed over a whole series, of each thing that it is about."""
-    return tuple(Bound(own, "series", most, harmless=harmless, permanent=permanent) for own in about)
+    return tuple(Bound(kind, "series", most, harmless=harmless, permanent=permanent) for kind in about)
 
 
 def _same_number(one: float | None, other: float | None) -> bool:

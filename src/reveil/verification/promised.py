@@ -42,7 +42,7 @@ class Promised:
     @property
     def reads_values(self) -> bool:
         """Whether sensitive values are needed to judge the groups."""
-        return any(own.reads_values for own in self.demands)
+        return any(demand.reads_values for demand in self.demands)
 
     @classmethod
     def told(cls, guarantee: Mapping[str, JSON]) -> Promised:
@@ -53,7 +53,7 @@ class Promised:
         judge = guarantee_judge(kind)
         known = _ABOUT | judge.own_settings
         for part in (guarantee, *objects_in(guarantee.get("all"))):
-            unknown = part.keys() - known - {key for own in group_judges() for key in own.keys(part)}
+            unknown = part.keys() - known - {key for judge in group_judges() for key in judge.keys(part)}
             if unknown:
                 raise VerificationError(
                     f"nobody judges {min(unknown)!r}, which the manifest promises",
@@ -77,7 +77,7 @@ class Promised:
         """Read what a guarantee object asks for, by the fields it was made with; its methods are not asked."""
         if not is_dataclass(guarantee):
             raise VerificationError("a guarantee is known by its settings, and this one has none")
-        given = {own.name: getattr(guarantee, own.name) for own in fields(guarantee)}
+        given = {setting.name: getattr(guarantee, setting.name) for setting in fields(guarantee)}
         return cls.asked(str(guarantee.kind), {**given, **more})  # type: ignore[union-attr]  # every guarantee has a kind
 
     def of_column(self, name: str) -> Promised:
@@ -100,7 +100,7 @@ class Promised:
     def check_covers(self, asked: Promised) -> None:
         """Refuse a promise that is weaker than what was asked for."""
         for wanted in asked.demands:
-            if not any(own.covers(wanted) for own in self.demands):
+            if not any(demand.covers(wanted) for demand in self.demands):
                 raise other_promise(f"it asked for {wanted!r}")
 
 

@@ -36,15 +36,15 @@ def check_raw(release: Release, snapshot: Snapshot) -> None:
     if (None if told is None else dict(told)) != said:
         raise VerificationError("the manifest does not say how the rows of a person became a record")
     for column in release.manifest.columns:
-        declared = next((own.coarse for own in snapshot.schema.columns if own.name == column.name), None)
+        declared = next((each.coarse for each in snapshot.schema.columns if each.name == column.name), None)
         if column.coarse != (None if declared is None else declared.to_json()):
             raise VerificationError(
                 f"the manifest does not say how coarse column {column.name!r} is", column=column.name
             )
     if raw is None:
         return
-    published = [own for own in snapshot.schema.columns if own.role not in (Role.PERSON, Role.IDENTIFIER)]
-    names = [own.name for own in published if own.name in snapshot.frame.columns]
+    published = [each for each in snapshot.schema.columns if each.role not in (Role.PERSON, Role.IDENTIFIER)]
+    names = [each.name for each in published if each.name in snapshot.frame.columns]
     frame = raw.frame
     if visits is not None:
         check_visits(frame, visits, snapshot, names)
@@ -71,8 +71,8 @@ def _check_values(frame: pl.DataFrame, snapshot: Snapshot, names: list[str]) -> 
             good = have == many if snapshot.frame.height == frame.height else not have - many
         else:
             raw = pl.DataFrame({"who": canonical_text(frame[person]), "raw": frame[name]})
-            own = pl.DataFrame({"who": canonical_text(snapshot.frame[person]), "own": snapshot.frame[name]})
-            both = own.drop_nulls("who").join(raw, on="who", how="left").select("raw", "own").unique()
+            values = pl.DataFrame({"who": canonical_text(snapshot.frame[person]), "own": snapshot.frame[name]})
+            both = values.drop_nulls("who").join(raw, on="who", how="left").select("raw", "own").unique()
             good = all(same(coarse, coarser(value, column)) for value, coarse in both.rows())
         if not good:
             how = "in bins" if column.cut is not None else "cut and rounded"
@@ -101,5 +101,5 @@ def _above(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return False
     if isinstance(one, dt.datetime) != isinstance(other, dt.datetime):
-        one, other = (own.date() if isinstance(own, dt.datetime) else own for own in (one, other))
+        one, other = (moment.date() if isinstance(moment, dt.datetime) else moment for moment in (one, other))
     return bool(one > other)

@@ -138,7 +138,7 @@ def _candidates(
     search, the widest, so that the search goes by them first.
     """
     keys = [line.codes for line in lines]
-    frame = pl.DataFrame({f"q{at}": own for at, own in enumerate(keys)}).with_columns(
+    frame = pl.DataFrame({f"q{at}": key for at, key in enumerate(keys)}).with_columns(
         pl.Series("value", values), pl.Series("level", np.zeros(len(values), np.int32) if deepest is None else deepest)
     )
     names = frame.columns
@@ -152,8 +152,8 @@ def _candidates(
         [*(kinds[f"q{at}"].to_numpy() for at in range(len(lines))), kinds["value"].to_numpy() * wide], axis=1
     ).astype(np.int32)
     value = (boxes["value"].to_numpy() * wide).astype(np.int32)
-    lo = np.stack([*(line.hull[0][own] for line, own in zip(lines, cells, strict=True)), value], axis=1)
-    hi = np.stack([*(line.hull[1][own] for line, own in zip(lines, cells, strict=True)), value], axis=1)
+    lo = np.stack([*(line.hull[0][places] for line, places in zip(lines, cells, strict=True)), value], axis=1)
+    hi = np.stack([*(line.hull[1][places] for line, places in zip(lines, cells, strict=True)), value], axis=1)
     kind, place = points_in_boxes(point, lo.astype(np.int32), hi.astype(np.int32))
     good = np.ones(len(kind), np.bool_)
     for at, line in enumerate(lines):
@@ -173,8 +173,8 @@ def _places(release: Release, lines: Sequence[QuasiColumn]) -> _Places:
     first[number] = np.arange(len(number))
     points = np.stack([line.codes[first] for line in lines], axis=1)
     cells = [release.cells[line.name].index for line in lines]
-    lo = np.stack([line.hull[0][own] for line, own in zip(lines, cells, strict=True)], axis=1)
-    hi = np.stack([line.hull[1][own] for line, own in zip(lines, cells, strict=True)], axis=1)
+    lo = np.stack([line.hull[0][places] for line, places in zip(lines, cells, strict=True)], axis=1)
+    hi = np.stack([line.hull[1][places] for line, places in zip(lines, cells, strict=True)], axis=1)
     point, box = points_in_boxes(points, lo, hi)
     good = np.ones(len(point), np.bool_)
     for at, line in enumerate(lines):
@@ -184,7 +184,7 @@ def _places(release: Release, lines: Sequence[QuasiColumn]) -> _Places:
 
 def _rows_alike(columns: dict[str, Codes | Ints]) -> pl.DataFrame:
     """Count the rows that are alike."""
-    frame = pl.DataFrame({name: own.astype(np.int64) for name, own in columns.items()})
+    frame = pl.DataFrame({name: codes.astype(np.int64) for name, codes in columns.items()})
     return frame.group_by(frame.columns).len("rows").sort(frame.columns).with_row_index("slot")
 
 

@@ -108,21 +108,21 @@ def check_domains(release: Release, schema: Schema) -> None:
     if told.keys() != declared.keys():
         raise VerificationError("the manifest tells other domains than were declared")
     for name, column in declared.items():
-        own: Any = told[name]
+        domain: Any = told[name]
         wrong = VerificationError(
             f"the manifest tells another domain of column {name!r} than was declared", column=name
         )
         if column.cut is not None:
-            if own["kind"] != "bins" or tuple(own["bins"]) != column.cut:
+            if domain["kind"] != "bins" or tuple(domain["bins"]) != column.cut:
                 raise wrong
         elif column.order is not None:
-            if own["kind"] != "order" or tuple(own["order"]) != column.order:
+            if domain["kind"] != "order" or tuple(domain["order"]) != column.order:
                 raise wrong
         elif column.taxonomy is not None:
             tree = column.taxonomy
             spans = {label: (int(tree.lo[node]), int(tree.hi[node]) + 1) for label, node in tree.node_of_label.items()}
             meant = {label: tree.leaves[start:end] for label, (start, end) in spans.items()}
-            if own["kind"] != "hierarchy" or _labels(own["hierarchy"]) != meant:
+            if domain["kind"] != "hierarchy" or _labels(domain["hierarchy"]) != meant:
                 raise wrong
 
 

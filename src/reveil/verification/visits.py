@@ -35,17 +35,17 @@ def check_visits(frame: pl.DataFrame, visits: Visits, snapshot: Snapshot, names:
     rows = pl.DataFrame({"id": canonical_text(frame[person])}).with_row_index("row").join(people, on="id")
     if people["id"].n_unique() < people.height or rows["who"].n_unique() < people.height:
         raise VerificationError("the snapshot has not one record for each person of the table")
-    own = _PersonRows(frame, rows.select("who", "row"), people.height)
-    kept = own.chosen(visits.keep, rows["row"])
+    rows_of = _PersonRows(frame, rows.select("who", "row"), people.height)
+    kept = rows_of.chosen(visits.keep, rows["row"])
     records = snapshot.frame.filter(ids.is_not_null())
     for name in names:
         rule, column = visits.rules.get(name), snapshot.schema[name]
         if rule is None:
-            good = _agree(records[name], own.at(name, kept), column)
+            good = _agree(records[name], rows_of.at(name, kept), column)
         elif rule.kind in _ADDED:
-            good = own.adds_up(name, rule, records[name], column)
+            good = rows_of.adds_up(name, rule, records[name], column)
         else:
-            good = _agree(records[name], own.made(name, rule), column)
+            good = _agree(records[name], rows_of.made(name, rule), column)
         if not good:
             raise VerificationError(
                 f"column {name!r} has a value that the rows of its person do not make by the declared rule",

@@ -46,20 +46,20 @@ class ColumnsOfRows(Attack):
 def _believed(evidence: Evidence, number: int) -> pl.DataFrame:
     """Return of each row the likeliest value, how strongly it is believed, and how many values are left."""
     known = () if evidence.pairs is None else evidence.pairs.others
-    own, others = _possible(evidence, number), [_possible(other.evidence, number) for other in known]
+    mine, others = _possible(evidence, number), [_possible(other.evidence, number) for other in known]
     pairs = [pl.DataFrame(dict(zip(("value", "other"), np.nonzero(other.possible), strict=True))) for other in known]
     for _ in range(ROUNDS):
-        before = (own.height, *(other.height for other in others))
+        before = (mine.height, *(other.height for other in others))
         for place, table in enumerate(pairs):
-            both = _combined(own, others[place], table)
-            own = _kept(own, both.select("row", "value"))
+            both = _combined(mine, others[place], table)
+            mine = _kept(mine, both.select("row", "value"))
             others[place] = _kept(others[place], both.select("row", value="other"))
-        own, others = _taken(own), [_taken(other) for other in others]
-        if before == (own.height, *(other.height for other in others)):
+        mine, others = _taken(mine), [_taken(other) for other in others]
+        if before == (mine.height, *(other.height for other in others)):
             break
-    ways = own.with_columns(ways=pl.lit(1.0))
+    ways = mine.with_columns(ways=pl.lit(1.0))
     for other, table in zip(others, pairs, strict=True):
-        many = _combined(own, other, table).group_by("row", "value").len("many")
+        many = _combined(mine, other, table).group_by("row", "value").len("many")
         ways = ways.join(many, on=["row", "value"], how="left")
         ways = ways.with_columns(ways=pl.col("ways") * pl.col("many").fill_null(1)).drop("many")
     shares = ways.with_columns(belief=pl.col("ways") / pl.col("ways").sum().over("row"), left=pl.len().over("row"))
@@ -113,9 +113,9 @@ def _of_people(evidence: Evidence, number: int, rows: pl.DataFrame) -> Findings:
     )
 
 
-def _combined(own: pl.DataFrame, other: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def _combined(one: pl.DataFrame, other: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the combinations of values that are left to each row and occur."""
-    both = own.select("row", "value").join(other.select("row", other="value"), on="row")
+    both = one.select("row", "value").join(other.select("row", other="value"), on="row")
     return both.join(pairs, on=["value", "other"], how="semi")
 
 

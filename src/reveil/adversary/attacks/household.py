@@ -54,12 +54,12 @@ class Household(Attack):
             for view, codes in zip(evidence.views, evidence.households, strict=True)
             if codes is not None and view.truth is not None and len(view.codes)
         ]
-        parts = [own.findings(evidence) for own in told]
+        parts = [lives.findings(evidence) for lives in told]
         attacker = f"somebody who knows {known_to(evidence.known)}, and {self.knows}"
         summary: dict[str, JSON] = {
             "attacker": attacker,
             "confidence": CONFIDENCE,
-            "releases": [{"release": own.view.number + 1, **own.summary()} for own in told],
+            "releases": [{"release": lives.view.number + 1, **lives.summary()} for lives in told],
         }
         return joined(parts, summary)
 

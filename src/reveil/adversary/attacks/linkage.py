@@ -40,5 +40,7 @@ class Linkage(Attack):
                     "nowhere": int((~filled & ~view.crowded).sum()),
                 }
             )
-        worst = {key: max(own[key] or 0.0 for own in releases) for key in ("prosecutor", "journalist", "marketer")}
+        worst = {
+            key: max(release[key] or 0.0 for release in releases) for key in ("prosecutor", "journalist", "marketer")
+        }
         return Findings.nothing({**worst, "per_release": releases})

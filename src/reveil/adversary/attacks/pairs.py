@@ -116,8 +116,11 @@ def _apart(mine: Evidence, theirs: Evidence) -> tuple[Evidence, Evidence]:
     """Leave out what releases tell that show both values in one row."""
     blank = [_in_one_row(view, mine.column, theirs.column) for view in mine.views]
     first, second = (
-        replace(own, views=tuple(_silent(v) if out else v for v, out in zip(own.views, blank, strict=True)))
-        for own in (mine, theirs)
+        replace(
+            column_evidence,
+            views=tuple(_silent(v) if out else v for v, out in zip(column_evidence.views, blank, strict=True)),
+        )
+        for column_evidence in (mine, theirs)
     )
     return first, second
 

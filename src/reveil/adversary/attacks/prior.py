@@ -65,12 +65,13 @@ class Prior(Attack):
             )
         seats = [_seats(evidence, view) for view in evidence.views]
         rows = [
-            SharedRows.of(view, own, len(evidence.values)) for view, (own, _) in zip(evidence.views, seats, strict=True)
+            SharedRows.of(view, seated, len(evidence.values))
+            for view, (seated, _) in zip(evidence.views, seats, strict=True)
         ]
         chances, control = _chances(prior, rows)
         guessed = [
-            _guess(view, shared, own, beside, group)
-            for view, shared, own, beside, group in zip(
+            _guess(view, shared, seated, beside, group)
+            for view, shared, seated, beside, group in zip(
                 evidence.views, rows, chances, control, prior.control, strict=True
             )
         ]
@@ -86,7 +87,7 @@ class Prior(Attack):
             "groups_known": in_groups,
             "confidence": CONFIDENCE,
             "releases": [
-                {"release": view.number + 1, **own.rates} for view, own in zip(evidence.views, guessed, strict=True)
+                {"release": view.number + 1, **guess.rates} for view, guess in zip(evidence.views, guessed, strict=True)
             ],
             "series": lives.summary(evidence.bound, guessed),
         }
@@ -126,10 +127,12 @@ def _chances(prior: Beforehand, rows: list[SharedRows]) -> tuple[list[FloatArray
     picked = sorted({int(n) for n in np.linspace(0, len(rows) - 1, min(TEACHERS, len(rows))).round()})
     beliefs = [_spread(rows[n]) for n in picked]
     for taught in range(LEARNING + 1):
-        model = NaiveBayes.learn([(prior.features[n], own) for n, own in zip(picked, beliefs, strict=True)])
+        model = NaiveBayes.learn([(prior.features[n], belief) for n, belief in zip(picked, beliefs, strict=True)])
         if taught < LEARNING:
             beliefs = [rows[n].together(model.chances(prior.features[n]), rounds=10)[0] for n in picked]
-    return [model.chances(own) for own in prior.features], [model.chances(own) for own in prior.control_features]
+    return [model.chances(features) for features in prior.features], [
+        model.chances(features) for features in prior.control_features
+    ]
 
 
 def _spread(shared: SharedRows) -> FloatArray:
@@ -200,15 +203,15 @@ class _Lives:
         self.value, self.usual = np.full(persons, -1, np.int32), np.full(persons, -1, np.int32)
         self.at, self.mask = np.full(persons, -1, np.int32), np.zeros(persons, np.int64)
         self.truth = np.full(persons, -1, np.int32)
-        for view, own, changed in zip(evidence.views, guessed, evidence.changed, strict=True):
+        for view, guess, changed in zip(evidence.views, guessed, evidence.changed, strict=True):
             here = view.present
             anew = changed != 0  # another value, or nobody knows
             summed[here[anew]], many[here[anew]] = 0.0, 0.0
             self.mask[here[anew]] = 0
-            summed[here] += own.beliefs
+            summed[here] += guess.beliefs
             many[here] += 1
             beliefs = summed[here] / many[here][:, None]
-            self._take(view, beliefs, own.chances)
+            self._take(view, beliefs, guess.chances)
 
     def _take(self, view: View, beliefs: FloatArray, chances: FloatArray) -> None:
         here = view.present
@@ -235,7 +238,7 @@ class _Lives:
         tried = there[self.truth[there] >= 0]
         attack = Rate(int(self._right[tried].sum()), len(tried)) if len(tried) else None
         baseline = Rate(int((self.usual[tried] == self.truth[tried]).sum()), len(tried)) if len(tried) else None
-        control = next((own.control for own in reversed(guessed) if own.control is not None), None)
+        control = next((guess.control for guess in reversed(guessed) if guess.control is not None), None)
         beyond = there[self.belief[there] > (0.5 if bound is None else bound) + 1e-9]
         return {
             "attack": None if attack is None else attack.to_json(),

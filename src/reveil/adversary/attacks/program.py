@@ -115,16 +115,16 @@ class _Runs:
         self.evidence, self.drawn = evidence, drawn
         self.tables = self.refused = self.whole_many = 0
         self.keys = [group_keys(view.release, evidence.column) for view in evidence.views]
-        self.seen = [Counter(own) for own in self.keys]
+        self.seen = [Counter(keys) for keys in self.keys]
         self.names = evidence.persons.to_list()
         self.texts = evidence.values.to_list()
-        own = drawn.appearances
+        appearances = drawn.appearances
         self.group = np.concatenate([view.sure for view in evidence.views])
         self.values: list[IntArray] = []  # of the tables that reproduced any group, and their weights
         self.weights: list[float] = []
         self.whole: list[bool] = []
         self.met: list[npt.NDArray[np.bool_]] = []  # whether the group of each appearance was reproduced
-        self.person, self.release = own.person, own.release
+        self.person, self.release = appearances.person, appearances.release
 
     def one_more(self, publish: Simulation, rng: np.random.Generator) -> bool:
         """Draw a table and publish it."""
@@ -140,7 +140,7 @@ class _Runs:
         if releases is None or len(releases) != len(self.keys):
             self.refused += 1
             return True
-        seen = [Counter(group_keys(own, self.evidence.column)) for own in releases]
+        seen = [Counter(group_keys(release, self.evidence.column)) for release in releases]
         whole = seen == self.seen
         self.whole_many += whole
         again = [np.array([key in now for key in keys], np.bool_) for keys, now in zip(self.keys, seen, strict=True)]

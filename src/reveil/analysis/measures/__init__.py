@@ -117,7 +117,7 @@ def _by_column(views: list[Subject], whole: Release) -> dict[str, JSON]:
     for view, second in zip(views, whole.seconds, strict=True):
         loss |= object_in(PrivacyLoss().of(view)["privacy_loss"])
         errors[second.name] = SensitiveQueryError().of(view)["query_error_sensitive"]
-    asked = {name: own for name, own in errors.items() if own is not None}
+    asked = {name: error for name, error in errors.items() if error is not None}
     worst = max(asked, key=lambda name: asked[name]["mean"] or 0.0, default=None)
     error = None if worst is None else {**asked[worst], "columns": asked}
     counterfeits = whole.manifest.counterfeits.total

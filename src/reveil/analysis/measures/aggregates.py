@@ -44,6 +44,8 @@ def aggregates(snapshot: Snapshot, release: Release, quasi: Sequence[Attribute] 
     return {
         "records": subject.records,
         "group_sizes": {"size": sizes.tolist(), "groups": groups.tolist()},
-        "gcp": sum(w * own for w, own in zip(weights, widths.values(), strict=True)) / len(widths) if widths else None,
+        "gcp": sum(w * width for w, width in zip(weights, widths.values(), strict=True)) / len(widths)
+        if widths
+        else None,
         "columns": widths,
     }

@@ -84,15 +84,15 @@ def summary(guess: FloatArray, truth: IntArray) -> dict[str, JSON]:
 def written_errors(subject: Subject, *, sensitive: bool) -> dict[str, JSON] | None:
     """Ask the caller's own questions: those that name a sensitive column, or those that do not."""
     frame, schema = subject.snapshot.frame, subject.schema
-    kinds = [bool(own.expression.columns() & {*schema.sensitive}) for own in subject.workload.written]
-    chosen = [own for own, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
+    kinds = [bool(written.expression.columns() & {*schema.sensitive}) for written in subject.workload.written]
+    chosen = [written for written, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
     if not chosen:
         return None
     truth, guess = [], []
-    for own in chosen:
-        with own.named():
-            truth.append(int(matches(own.expression, frame, schema).sum()))
-            guess.append(subject.release.count(own.expression, schema).estimate)
+    for written in chosen:
+        with written.named():
+            truth.append(int(matches(written.expression, frame, schema).sum()))
+            guess.append(subject.release.count(written.expression, schema).estimate)
     return summary(np.array(guess, np.float64), np.array(truth, np.int64))
 
 

@@ -48,7 +48,7 @@ class SensitiveQueryError(Measure):
             return {"query_error_sensitive": written_errors(subject, sensitive=True)}
         published = subject.published_values[1].columns
         names = [name for name in subject.schema.sensitive if name in published]
-        usable = sum(bool((own.attribute.codes < own.attribute.null_code).any()) for own in subject.columns)
+        usable = sum(bool((column.attribute.codes < column.attribute.null_code).any()) for column in subject.columns)
         if not workload.queries or not names or not usable:
             return {"query_error_sensitive": None}
         many = min(workload.dimensionality or COLUMNS, usable)
@@ -58,15 +58,17 @@ class SensitiveQueryError(Measure):
         rng = np.random.default_rng([workload.seed, 1])
         questions = [_Values(subject, name) for name in names]
         chosen = [questions[at % len(questions)] for at in range(workload.queries)]
-        wanted = [own.draw(share, rng) for own in chosen]
+        wanted = [chosen_values.draw(share, rng) for chosen_values in chosen]
         guess, truth = [], []
         for first in range(0, workload.queries, AT_ONCE):
             part = slice(first, first + AT_ONCE)
             some = Windows(asked.lo[part], asked.hi[part], asked.used[part])
-            records = np.stack([own.records(want) for own, want in zip(chosen[part], wanted[part], strict=True)])
+            records = np.stack(
+                [chosen_values.records(want) for chosen_values, want in zip(chosen[part], wanted[part], strict=True)]
+            )
             guess.append(np.maximum(estimates(subject.columns, records, some), 0.0))
-        for at, (own, want) in enumerate(zip(chosen, wanted, strict=True)):
-            inside = want[own.raw]
+        for at, (chosen_values, want) in enumerate(zip(chosen, wanted, strict=True)):
+            inside = want[chosen_values.raw]
             for a in np.flatnonzero(asked.used[at]):
                 inside = inside & (quasi[a].codes >= asked.lo[at, a]) & (quasi[a].codes <= asked.hi[at, a])
             truth.append(int(inside.sum()))
@@ -79,10 +81,10 @@ class _Values:
     def __init__(self, subject: Subject, name: str) -> None:
         self.subject = subject
         column, frame = replace(subject.schema[name], bins=None), subject.snapshot.frame
-        own = encode_sensitive(frame[name], column)
-        self.ordered, self.size = own.ordered, own.domain
+        encoded = encode_sensitive(frame[name], column)
+        self.ordered, self.size = encoded.ordered, encoded.domain
         missing = frame[name].is_null().to_numpy()
-        self.raw: CodeArray = np.where(missing, self.size, own.codes).astype(np.int32)
+        self.raw: CodeArray = np.where(missing, self.size, encoded.codes).astype(np.int32)
         known = pl.DataFrame({"text": canonical_text(frame[name]), "code": self.raw}).drop_nulls("text").unique("text")
         self.group, values = subject.published_values
         texts = pl.DataFrame({"text": canonical_text(values[name])})

@@ -82,7 +82,7 @@ def _together(snapshots: Sequence[Snapshot], names: Sequence[str]) -> list[Attri
     """Return the columns of all the snapshots below each other, in codes; None where their types do not fit."""
     schema = snapshots[-1].schema
     try:
-        whole = pl.concat([own.frame.select(names) for own in snapshots], how="vertical_relaxed")
+        whole = pl.concat([snapshot.frame.select(names) for snapshot in snapshots], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         return None
     return [encode_quasi(whole[name], schema[name]) for name in names]

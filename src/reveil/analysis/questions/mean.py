@@ -57,7 +57,7 @@ class MeanQuestion(Question):
             least, largest = (found.scale.value(bound, exact=False) for bound in (lower, upper))
             return Figure(None, least, largest, None, None)
         mean = float((expected * entries.mean).sum() / total)
-        low, high = quotient_interval(found, lambda own: own.mean, lambda own: own.variance)
+        low, high = quotient_interval(found, lambda parts: parts.mean, lambda parts: parts.variance)
         if lower is not None and upper is not None:
             mean = min(max(mean, lower), upper)
             low, high = max(low, lower), min(high, upper)

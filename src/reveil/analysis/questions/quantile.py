@@ -74,12 +74,12 @@ class QuantileQuestion(Question):
             return Figure(None, least, largest, None, None)
         middle = spread.at(self.q)
 
-        def below(own: CellParts) -> FloatArray:
-            width = np.maximum(own.end - own.start, _ROUNDING)
-            inside = np.clip((middle + whole - own.start) / width, 0, 1)
-            return np.where(own.end > own.start, inside, (own.start <= middle).astype(np.float64))
+        def below(parts: CellParts) -> FloatArray:
+            width = np.maximum(parts.end - parts.start, _ROUNDING)
+            inside = np.clip((middle + whole - parts.start) / width, 0, 1)
+            return np.where(parts.end > parts.start, inside, (parts.start <= middle).astype(np.float64))
 
-        first, last = quotient_interval(found, below, lambda own: below(own) * (1 - below(own)))
+        first, last = quotient_interval(found, below, lambda parts: below(parts) * (1 - below(parts)))
         at_middle = spread.share(middle)
         low, high = (spread.at(min(max(self.q + end - at_middle, 0), 1)) for end in (first, last))
         if lower is not None and upper is not None:

@@ -214,7 +214,7 @@ class _Judged:
     ) -> BoolArray:
         """Return where the model accepts both the part and what is left of the block without it."""
         inner = self._histograms(first, last)
-        outer = {name: own.select(which).less(inner[name]) for name, own in whole.items()}
+        outer = {name: histogram.select(which).less(inner[name]) for name, histogram in whole.items()}
         part = self.model.verdict(GroupStats(last - first, inner, self.table))
         rest = self.model.verdict(GroupStats((ends - starts) - (last - first), outer, self.table))
         return part & rest

@@ -155,7 +155,7 @@ class Dendrogram:
         if not len(old):
             return self
         made = len(self.left)
-        left, right, parents = (np.append(own, np.full(2 * len(old), -1, np.int32)) for own in self._links)
+        left, right, parents = (np.append(links, np.full(2 * len(old), -1, np.int32)) for links in self._links)
         room = max(int(new.max()) + 1 - len(self.leaves), 0)
         leaves = np.append(self.leaves, np.full(room, -1, np.int32))
         root, _ = kernel.split(kernel.Links(left, right, parents, leaves), old, new, self.root, made)
@@ -165,7 +165,7 @@ class Dendrogram:
         """Take blocks out; the sibling of each takes the place of their parent, and all else stays."""
         if not len(gone):
             return self
-        left, right, parents, leaves = (own.copy() for own in (*self._links, self.leaves))
+        left, right, parents, leaves = (links.copy() for links in (*self._links, self.leaves))
         root = kernel.remove(kernel.Links(left, right, parents, leaves), gone, self.root)
         return Dendrogram(left, right, parents, leaves, root)._tidied()
 
@@ -182,7 +182,7 @@ class Dendrogram:
             return self
         kept = ends > starts
         number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-        renamed = (np.where(own < 0, -1, number[own]).astype(np.int32) for own in (*self._links, self.leaves))
+        renamed = (np.where(links < 0, -1, number[links]).astype(np.int32) for links in (*self._links, self.leaves))
         left, right, parents, leaves = renamed
         return Dendrogram(left[kept], right[kept], parents[kept], leaves, int(number[self.root]))
 
@@ -197,7 +197,7 @@ class _Judge:
     def __init__(self, model: Model, blocks: GroupStats, order: CodeArray) -> None:
         self.model, self.table = model, blocks.table
         read = blocks.histograms if model.tags.reads_values else {}
-        self.values = {name: _in_order(own, order) for name, own in read.items()}
+        self.values = {name: _in_order(column, order) for name, column in read.items()}
         self.until = offsets_of(blocks.sizes[order])
 
     def sizes(self, starts: CodeArray, ends: CodeArray) -> IntArray:
@@ -208,7 +208,9 @@ class _Judge:
         """Return which ranges satisfy the model; those too small for it are not counted out."""
         sizes = self.sizes(starts, ends)
         large = np.flatnonzero(sizes >= self.model.minimum_size)
-        histograms = {name: _over(own, starts[large], ends[large]) for name, own in self.values.items()}
+        histograms = {
+            name: _over(histogram_values, starts[large], ends[large]) for name, histogram_values in self.values.items()
+        }
         good: BoolArray = sizes == 0
         good[large] = self.model.verdict(GroupStats(sizes[large], histograms, self.table))
         return good

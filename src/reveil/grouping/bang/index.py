@@ -97,7 +97,7 @@ class Filed:
         used, labels = np.unique(home[self.sizes > 0], return_inverse=True)
         of_block = np.full(len(home), -1, np.int32)
         of_block[self.sizes > 0] = labels
-        lo, hi = (own[used] for own in self.regions.box_cells())
+        lo, hi = (ends[used] for ends in self.regions.box_cells())
         first, last = np.empty_like(lo), np.empty_like(hi)
         for a, (firsts, lasts) in enumerate(self.scales.codes_of_cells(self.codes)):
             # The first code at or behind a cell, and the last at or before it: cells without codes lie between.

@@ -45,13 +45,13 @@ def kept_scales(
     values alone. It is not for ``part`` of a table, which need not look like the whole.
     """
     known = dict(object_in(layout["scales"])) if layout is not None and layout.get("method") == method else {}
-    scales = {own.name: own for own in Scales.from_state(known).scales}
+    scales = {scale.name: scale for scale in Scales.from_state(known).scales}
     if not part:
         mine = [attribute for attribute in codes.quasi if attribute.name not in (given or {})]
-        scales = {name: own for name, own in scales.items() if not any(_worn(own, a, method) for a in mine)}
+        scales = {name: scale for name, scale in scales.items() if not any(_worn(scale, a, method) for a in mine)}
     # Cut points of a scale that is there are not read again: categories may be gone now, or in another order.
     fresh = replace(codes, quasi=tuple(attribute for attribute in codes.quasi if attribute.name not in scales))
-    scales |= {own.name: own for own in Scales.of(fresh, given, quantile=bool(method["quantile"])).scales}
+    scales |= {scale.name: scale for scale in Scales.of(fresh, given, quantile=bool(method["quantile"])).scales}
     used = Scales(tuple(scales[attribute.name] for attribute in codes.quasi))
     return used, {"method": dict(method), "scales": {**known, **used.state()}}
 
@@ -61,7 +61,9 @@ def _worn(scale: Scale, attribute: Attribute, method: Mapping[str, JSON]) -> boo
     if scale.name != attribute.name:
         return False
     now = Scales.of(Codes((attribute,), (), len(attribute.codes)), quantile=bool(method["quantile"])).scales[0]
-    crowd, usual = (int(np.bincount(own.of_codes(attribute)[attribute.codes]).max(initial=0)) for own in (scale, now))
+    crowd, usual = (
+        int(np.bincount(by_scale.of_codes(attribute)[attribute.codes]).max(initial=0)) for by_scale in (scale, now)
+    )
     return crowd > WORN * max(usual, whole_in(method["block"]))
 
 
@@ -119,7 +121,7 @@ def remembered_blocks(
     names = [attribute.name for attribute in codes.quasi]
     blocks = layout.get("blocks") if layout is not None and layout.get("method") == method else None
     before = object_in(layout["scales"]) if layout is not None else None
-    same = before is not None and all(before.get(own) == state for own, state in scales.state().items())
+    same = before is not None and all(before.get(name) == state for name, state in scales.state().items())
     if blocks is not None and object_in(blocks)["columns"] == names and same:
         file = BangFile.from_state(object_in(object_in(blocks)["directory"]), keys)
         tree = _tree_of(object_in(object_in(blocks)["tree"]))
@@ -148,7 +150,7 @@ def _tree_state(tree: Dendrogram) -> dict[str, JSON]:
     nodes = np.concatenate(levels)
     number = np.full(len(tree.left) + 1, -1, np.int32)  # the last one stands for no child
     number[nodes] = np.arange(len(nodes), dtype=np.int32)
-    left, right, leaves = (number[own].tolist() for own in (tree.left[nodes], tree.right[nodes], tree.leaves))
+    left, right, leaves = (number[links].tolist() for links in (tree.left[nodes], tree.right[nodes], tree.leaves))
     return {"left": left, "right": right, "leaves": leaves}
 
 

@@ -85,7 +85,7 @@ def _valid(model: Model, blocks: GroupStats, into: IntArray, groups: int) -> Boo
     sizes = np.zeros(groups, np.int64)
     np.add.at(sizes, into[chosen], blocks.sizes[chosen])
     read = blocks.histograms if model.tags.reads_values else {}
-    histograms = {name: own.select(chosen).coarsen(into[chosen], groups) for name, own in read.items()}
+    histograms = {name: histogram.select(chosen).coarsen(into[chosen], groups) for name, histogram in read.items()}
     return model.verdict(GroupStats(sizes, histograms, blocks.table)) & (sizes > 0)
 
 

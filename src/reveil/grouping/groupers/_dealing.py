@@ -87,7 +87,7 @@ def _parts(values: CodeArray, where: IntArray, least: int) -> list[IntArray]:
     rank = np.arange(len(order)) - np.repeat(offsets_of(counts)[:-1], counts)
     part = rank * many // np.repeat(counts, counts)
     parts = [order[part == number] for number in range(many)]
-    if all(least * np.bincount(values[own]).max() <= len(own) for own in parts):
+    if all(least * np.bincount(values[part]).max() <= len(part) for part in parts):
         return parts
     return [order]
 

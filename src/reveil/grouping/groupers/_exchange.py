@@ -113,8 +113,8 @@ class Exchange:
         middles[:, -1] = number * _APART * (1 + middles[:, :-1].max(initial=0.0))
         many = min(self.search.neighbours + 1, len(taking))
         found = np.asarray(cKDTree(middles).query(middles, many)[1], np.int64).reshape(len(taking), many)
-        own = np.arange(len(taking))[:, None]
-        return np.ascontiguousarray(np.where(number[found] == number[own], found, own))
+        group = np.arange(len(taking))[:, None]
+        return np.ascontiguousarray(np.where(number[found] == number[group], found, group))
 
 
 def _joint(values: CodeArray) -> CodeArray:

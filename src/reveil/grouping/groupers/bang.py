@@ -100,7 +100,7 @@ class BangA(Grouper):
 
     def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names; cut points as they were given."""
-        given = {} if self.scales is None else {"scales": {name: _plain(own) for name, own in self.scales.items()}}
+        given = {} if self.scales is None else {"scales": {name: _plain(scale) for name, scale in self.scales.items()}}
         return {"block": self.block, "form": self.form, **given, "quantile": self.quantile, "recode": self.recode}
 
     def check_schema(self, schema: Schema) -> None:

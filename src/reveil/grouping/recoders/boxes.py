@@ -47,8 +47,11 @@ def boxed(
         else:
             made[attribute.name] = _span_cells(attribute, lo, hi, null)
     # To a reader, groups with equal cells are one group; so they are here.
-    class_of_group, first = classes_of([own.index for own in made.values()], len(starts))
-    cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
+    class_of_group, first = classes_of([column_cells.index for column_cells in made.values()], len(starts))
+    cells = {
+        name: Cells(column_cells.form, column_cells.distinct, column_cells.index[first])
+        for name, column_cells in made.items()
+    }
     return cells, class_of_group, len(first)
 
 

@@ -48,6 +48,9 @@ class GridRecoder(Recoder):
             used, index = np.unique(column.of_code[attribute.codes[member]], return_inverse=True)
             made[attribute.name] = Cells(column.form, compact(column.cells(used)), index.astype(np.int32))
         # Groups that differ in their sensitive values alone have equal cells: to a reader they are one class.
-        class_of_group, first = classes_of([own.index for own in made.values()], partition.n_groups)
-        cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
+        class_of_group, first = classes_of([column_cells.index for column_cells in made.values()], partition.n_groups)
+        cells = {
+            name: Cells(column_cells.form, column_cells.distinct, column_cells.index[first])
+            for name, column_cells in made.items()
+        }
         return Recoded(cells, np.append(class_of_group, np.int32(-1))[partition.labels], len(first))

@@ -56,10 +56,13 @@ class NestedRecoder(Recoder):
             for a, attribute in enumerate(codes.quasi)
         }
         # Groups with the same region are one group to a reader. The same box at two levels has no room for the outer.
-        keys = [own.index for own in made.values()]
+        keys = [column_cells.index for column_cells in made.values()]
         depth = regions.level - regions.level.min(initial=0)
         class_of_group, first = classes_of([*keys, depth], partition.n_groups)
-        cells = {name: Cells(own.form, own.distinct, own.index[first]) for name, own in made.items()}
+        cells = {
+            name: Cells(column_cells.form, column_cells.distinct, column_cells.index[first])
+            for name, column_cells in made.items()
+        }
         classes = np.append(class_of_group, np.int32(-1))[partition.labels]
         return Recoded(cells, classes, len(first), regions.level[first].astype(np.int32))
 

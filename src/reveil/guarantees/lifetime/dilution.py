@@ -102,11 +102,11 @@ def _check_listed(
             column=person,
             hint="Add them to the list. Ids must be written in the same way in both: 'P0' and 'p0' are two persons.",
         )
-    own, other = (
+    column, other = (
         frame.select(pl.col(person).alias("person"), *(pl.col(name).alias(f"{n} {k}") for n, name in enumerate(quasi)))
         for k, frame in enumerate((table, listed))
     )
-    both = own.join(other, on="person", how="left")
+    both = column.join(other, on="person", how="left")
     differs = np.zeros(both.height, np.bool_)
     for n in range(len(quasi)):
         differs |= both[f"{n} 0"].ne_missing(both[f"{n} 1"]).to_numpy()

@@ -80,8 +80,8 @@ class PublishableRecords:
             out[pairs.record[used]] = True
         else:
             needs = np.where(used, np.inf, needs)
-            own = pairs.record[used & (pairs.value == memory.values[pairs.record])]
-            (hidden if terms.when_exhausted == "suppress" else out)[own] = True
+            linked = pairs.record[used & (pairs.value == memory.values[pairs.record])]
+            (hidden if terms.when_exhausted == "suppress" else out)[linked] = True
         cohorts = Cohorts(np.full(size, -1, np.int32), np.full(size, -1, np.int32), np.zeros(0, np.int32))
         values = memory.values
         if len(terms.permanent):
@@ -124,18 +124,20 @@ def make_groups(
     loose = published[now.cohorts.member[published] < 0]
     groups = np.full(codes.n, -1, np.int32)
     n_loose, absent = 0, None
-    together, own = codes, loose
+    together, single = codes, loose
     if terms.population is not None:
         whole = snapshot if memory.whole is None else memory.whole
         listed = with_absent(snapshot, terms.population, published, whole, memory.where)
         together = listed.codes
-        own = np.concatenate([np.flatnonzero(now.cohorts.member[published] < 0), np.arange(len(published), together.n)])
+        single = np.concatenate(
+            [np.flatnonzero(now.cohorts.member[published] < 0), np.arange(len(published), together.n)]
+        )
     labels = np.zeros(0, np.int32)
     if len(loose):
         if terms.population is None:
-            labels = _loose_groups(together, own, loose, now, terms)
+            labels = _loose_groups(together, single, loose, now, terms)
         else:
-            labels = _regions(together, own, loose, now, terms, rng)
+            labels = _regions(together, single, loose, now, terms, rng)
         groups[loose] = labels[: len(loose)]
         n_loose = int(labels.max()) + 1
     kept = published[now.cohorts.member[published] >= 0]
@@ -145,7 +147,7 @@ def make_groups(
     if terms.population is not None:
         every = np.full(together.n, -1, np.int32)
         every[: len(published)] = groups[published]
-        every[own] = labels if len(loose) else -1
+        every[single] = labels if len(loose) else -1
         absent = np.bincount(every[len(published) :][every[len(published) :] >= 0], minlength=n_loose + len(names))
         place: CodeArray = np.full(codes.n, -1, np.int32)
         place[published] = np.arange(len(published))
@@ -193,10 +195,10 @@ def _regions(
     item = of_record[now.pairs.record]
     pairs, needs = now.pairs.select(item >= 0), now.needs[item >= 0]
     pairs = replace(pairs, record=item[item >= 0].astype(pairs.record.dtype))
-    own = codes.take(items)
+    region = codes.take(items)
     size, none = terms.rule.least, np.zeros(0, np.int32)
-    while size <= own.n:
-        labels = Mondrian(effort=Effort.QUICK).group(own, KAnonymity(size), rng.child("regions", size)).labels
+    while size <= region.n:
+        labels = Mondrian(effort=Effort.QUICK).group(region, KAnonymity(size), rng.child("regions", size)).labels
         used = np.unique(labels[: len(loose)])  # a region of absent persons only is not published
         number = np.full(int(labels.max()) + 1, -1, np.int32)
         number[used] = np.arange(len(used))

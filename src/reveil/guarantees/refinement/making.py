@@ -100,9 +100,9 @@ class MadeRelease:
             left = versions.counts.less(versions.histogram(~reading.rests)).less(helped)
             take = np.zeros(len(versions.cell), np.bool_)
             take[today[cell_of[np.unique(fakes)]]] = True
-            own = take[left.groups]
-            owner = np.repeat(versions.cell[left.groups[own]], left.counts[own])
-            value = np.repeat(left.codes[own], left.counts[own])
+            shown = take[left.groups]
+            owner = np.repeat(versions.cell[left.groups[shown]], left.counts[shown])
+            value = np.repeat(left.codes[shown], left.counts[shown])
             mixed = rng.child("counterfeits", name).order_by(owner)
             # Both sides cell by cell: as many values as counterfeits.
             codes = np.empty(len(fakes), np.int32)

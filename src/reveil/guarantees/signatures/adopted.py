@@ -110,8 +110,8 @@ def adopted_signatures(
     records = np.flatnonzero(members.inside).astype(np.int32)
     going = records[~rests[members.kind[records]]]
     resting = records[rests[members.kind[records]]]
-    own = pl.DataFrame({"record": going, "type": members.kind[going].astype(np.int64)})
-    told = own.join(pairs, on="type", maintain_order="left").select("record", "set")
+    kinds = pl.DataFrame({"record": going, "type": members.kind[going].astype(np.int64)})
+    told = kinds.join(pairs, on="type", maintain_order="left").select("record", "set")
     unsafe = int((~shown.safe).sum())
     uneven = np.zeros(types, np.bool_)
     uneven[members.type_[~shown.even[members.group]]] = True
@@ -146,7 +146,7 @@ def adopted_signatures(
     alone = _alone(told, shown, members)
     every = pl.concat([_texts(told, shown.sets), _texts(sure, shown.sets), narrow, crossed]).unique(maintain_order=True)
     return Adoption(
-        tuple(own for own in (Entries(ALONE, alone), Entries(SPOILED, spoiled)) if own.rows.height),
+        tuple(entries for entries in (Entries(ALONE, alone), Entries(SPOILED, spoiled)) if entries.rows.height),
         unsafe,
         len(resting),
         shown.more,
@@ -233,22 +233,22 @@ def _alone(told: pl.DataFrame, shown: Shown, members: Membership) -> pl.DataFram
     uneven = ~shown.even[members.group]
     where = pl.DataFrame({"type": members.type_[uneven], "set": shown.of_group[members.group[uneven]]}).unique()
     record = told["record"].to_numpy()
-    own = told.with_columns(type=pl.Series(members.kind[record].astype(np.int64))).join(where, on=["type", "set"])
+    placed = told.with_columns(type=pl.Series(members.kind[record].astype(np.int64))).join(where, on=["type", "set"])
     values = pl.DataFrame({"set": shown.sets.of_member, "value": shown.sets.members})
-    return own.join(values, on="set").select("record", "value").unique().sort("record", "value")
+    return placed.join(values, on="set").select("record", "value").unique().sort("record", "value")
 
 
 def alone_with(memory: Memory) -> pl.DataFrame:
     """Return who has to be alone in a group of a signature that they keep: ``record`` and each ``value`` of it."""
-    own, rows = memory.book.of_records(ALONE).select("record", "value"), memory.book.rows(SPOILED)
+    single, rows = memory.book.of_records(ALONE).select("record", "value"), memory.book.rows(SPOILED)
     if not rows.height or not len(memory.sets):
-        return own
+        return single
     texts = rows.group_by("signature").agg(pl.col("value").sort().cast(pl.String).str.join(","))["value"]
     spoiled = memory.sets.texts().is_in(texts.implode()).to_numpy()
     records = memory.block_records[spoiled[memory.block_sets]]
     kept = memory.sets.take(memory.block_sets[spoiled[memory.block_sets]])
     more = pl.DataFrame({"record": records[kept.of_member], "value": kept.members})
-    return pl.concat([own, more.cast(dict(own.schema))]).unique().sort("record", "value")  # type: ignore[arg-type]
+    return pl.concat([single, more.cast(dict(single.schema))]).unique().sort("record", "value")  # type: ignore[arg-type]
 
 
 def published_alone(memory: Memory) -> BoolArray:

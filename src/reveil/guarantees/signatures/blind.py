@@ -137,7 +137,7 @@ def _together(buckets: list[Buckets]) -> Buckets:
     for more in buckets[1:]:
         joined = joined.join(more.sets)
     sets, place = joined.distinct()
-    records = Ragged.concatenate([own.records for own in buckets])
+    records = Ragged.concatenate([bucket.records for bucket in buckets])
     slot = records.owners()
     return bucketed(sets, place[joined.of_member[slot]], joined.members[slot], records.items)
 

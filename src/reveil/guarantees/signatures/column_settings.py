@@ -40,11 +40,11 @@ def has_tables_by_column(schema: Schema) -> bool:
 def check_settings(given: TauSafety) -> None:
     """Refuse settings that cannot be, whatever the columns are."""
     least = "m must be a whole number from 2 up"
-    for own in _each(given.m):
-        if isinstance(own, bool) or not isinstance(own, int) or own < 2:
+    for m in _each(given.m):
+        if isinstance(m, bool) or not isinstance(m, int) or m < 2:
             hint = "m = 4, or by column: m = { diagnosis = 4, drug = 3 }." if isinstance(given.m, Mapping) else None
-            raise ConfigError(f"{least}, not {own!r}", hint=hint)
-    if not all(isinstance(own, bool) for own in _each(given.fixed)):
+            raise ConfigError(f"{least}, not {m!r}", hint=hint)
+    if not all(isinstance(flag, bool) for flag in _each(given.fixed)):
         raise ConfigError("fixed must be true or false", hint="Or by column: fixed = { diagnosis = true }.")
     if not (given.independent is None or isinstance(given.independent, bool)):
         raise ConfigError("independent must be true or false")
@@ -54,14 +54,16 @@ def check_settings(given: TauSafety) -> None:
     listed: object = given.together
     if listed is None:
         return
-    if not isinstance(listed, list | tuple) or not all(isinstance(own, list | tuple) for own in listed):
+    if not isinstance(listed, list | tuple) or not all(
+        isinstance(names_together, list | tuple) for names_together in listed
+    ):
         raise ConfigError("together must be a list of lists of columns", hint='together = [["drug", "dose"]]')
-    names = [name for own in listed for name in own]
-    if not all(isinstance(name, str) for name in names) or any(len(own) < 2 for own in listed):
+    names = [name for names_together in listed for name in names_together]
+    if not all(isinstance(name, str) for name in names) or any(len(names_together) < 2 for names_together in listed):
         raise ConfigError("together names columns, two or more in each list", hint='together = [["drug", "dose"]]')
     if len(set(names)) < len(names):
         raise ConfigError("together names a column twice", hint="A column is part of one value only.")
-    object.__setattr__(given, "together", tuple(tuple(own) for own in listed) or None)
+    object.__setattr__(given, "together", tuple(tuple(names_together) for names_together in listed) or None)
 
 
 def _each(setting: object) -> list[object]:
@@ -138,8 +140,8 @@ def check_columns(given: TauSafety, schema: Schema) -> None:
         )
     if not given.strict:
         raise ConfigError(f"strict = false is for one sensitive column, and there are {what}", hint="Take it out.")
-    own = {group_column(name, len(units)) for name in units} | {GROUP, COUNT}
-    double = [name for name in schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN) if name in own]
+    added = {group_column(name, len(units)) for name in units} | {GROUP, COUNT}
+    double = [name for name in schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN) if name in added]
     if double:
         raise ConfigError(f"this release has a column {double[0]!r} of its own", column=double[0], hint="Rename yours.")
 
@@ -162,20 +164,20 @@ def promise_by_column(given: TauSafety, alone: Promise, joint: Schema, schema: S
     """Return what is promised of several columns, from what is promised of one of them."""
     units = units_of(schema.sensitive, given.together or ())
     m: dict[str, int] = {name: int(of_column(given, name).m) for name in joint.sensitive}  # type: ignore[arg-type]
-    bounds = {name: 1 / own for name, own in m.items()}
+    bounds = {name: 1 / m_of for name, m_of in m.items()}
     fixed = {name: bool(of_column(given, name).fixed) for name in joint.sensitive}
     settings = {**alone.settings, "m": m, "fixed": fixed}
     if given.together:
         settings["together"] = [list(parts) for parts in given.together]
     if given.independent:
         settings["independent"] = True
-    each = ", ".join(f"1/{own} ({name})" for name, own in m.items())
+    each = ", ".join(f"1/{m_of} ({name})" for name, m_of in m.items())
     claim = (
         "Over all the releases of this series together, nobody's sensitive value at any time is told with more than "
         f"{each}."
     )
     never = "Nobody's sensitive value ever changes."
-    still = [name for name, own in fixed.items() if own]
+    still = [name for name, is_fixed in fixed.items() if is_fixed]
     assumes = [word for word in alone.assumes if word != never]
     if still:
         assumes.append(f"Nobody's value ever changes in these columns: {', '.join(still)}.")

@@ -97,21 +97,21 @@ def decide_columns(guarantee: TauSafety, request: Request, memory: Memory, rng: 
 
 
 def _situation(guarantee: TauSafety, name: str, parts: tuple[str, ...], memory: Memory, joint: Snapshot) -> UnitNow:
-    own = guarantee.of_column(name)
+    of_column = guarantee.of_column(name)
     alone = joint.schema.with_columns(
         column for column in joint.schema.columns if column.role is not Role.SENSITIVE or column.name == name
     )
     try:
-        now = own.situation(memory, alone)
+        now = of_column.situation(memory, alone)
         if memory.release == 1:
-            _check_crowd(now, own, guarantee.counterfeits)
+            _check_crowd(now, of_column, guarantee.counterfeits)
     except InfeasibleError as error:
         raise InfeasibleError(
             f"column {name!r}: {error.message}", column=name, hint=f"{error.hint} {WAYS_OUT}"
         ) from None
     except RefusedError as error:
         raise RefusedError(f"column {name!r}: {error.message}", column=name, hint=error.hint) from None
-    return UnitNow(name, parts, own, memory, now)
+    return UnitNow(name, parts, of_column, memory, now)
 
 
 def _check_crowd(now: Situation, guarantee: TauSafety, allowed: float | None) -> None:

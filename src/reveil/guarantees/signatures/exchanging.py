@@ -64,16 +64,16 @@ def exchanged(groups: Groups, free: BoolArray, shape_of: ShapeOf, sweeps: Sweeps
     inside = groups.signature[groups.group] * (int(groups.value.max(initial=0)) + 1) + groups.value
     shards = _shards(record, starts, shape_of)
 
-    def work(own: IntArray) -> None:
+    def work(shard: IntArray) -> None:
         """Exchange the records of some groups; numbers of records, groups and rows are those of the shard."""
         mine = np.zeros(groups.size, np.bool_)
-        mine[own] = True
-        rows = np.flatnonzero(mine[groups.group]) if len(own) < groups.size else None
+        mine[shard] = True
+        rows = np.flatnonzero(mine[groups.group]) if len(shard) < groups.size else None
         held = record if rows is None else record[rows]
         real = np.flatnonzero(held >= 0)
         numbers = np.full(len(held), -1, np.int32)
         numbers[real] = np.arange(len(real), dtype=np.int32)
-        free_here, owner = free[held[real]], np.repeat(np.arange(len(own)), np.diff(starts)[own])
+        free_here, owner = free[held[real]], np.repeat(np.arange(len(shard)), np.diff(starts)[shard])
         value, classes = (array if rows is None else array[rows] for array in (groups.value, inside))
         _exchange(numbers, owner, value, classes, free_here, shape_of(held[real]), sweeps)
         moved = np.append(held[real], np.int32(-1))[numbers]
@@ -132,7 +132,7 @@ def _shards(record: CodeArray, starts: IntArray, shape_of: ShapeOf) -> list[IntA
         places = shape_of(held[real]).places
         middles.append(assigning.centres(numbers, starts[part[0] : part[-1] + 2] - first, places))
     cell = _near(np.concatenate(middles), 0) * cells // groups
-    return [np.flatnonzero(cell == own) for own in range(cells)]
+    return [np.flatnonzero(cell == one) for one in range(cells)]
 
 
 def _near(centres: FloatArray, turn: int) -> IntArray:

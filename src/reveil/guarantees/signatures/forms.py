@@ -34,7 +34,7 @@ class ReleaseForm(StrEnum):
 
 def form_of(form: str | None, *, angelize: bool | None) -> tuple[ReleaseForm, bool]:
     """Return the form asked for, and whether that is the angelized one, which has two names."""
-    known = [str(own) for own in ReleaseForm]
+    known = [str(form) for form in ReleaseForm]
     if form is not None and form not in known:
         raise ConfigError(f"there is no form {form!r}", hint=f"form is one of {', '.join(known)}.")
     found = ReleaseForm(form) if form is not None else ReleaseForm.ANGELIZED if angelize else ReleaseForm.BOXES
@@ -70,6 +70,6 @@ def tight_partition(codes: Codes, real: np.ndarray[tuple[int], np.dtype[np.int32
 
     if len(real) < 2 * m:
         return Partition(real, np.array([0, len(real)], np.int64), codes.n)
-    own = replace(codes, sensitive=()).take(real)
-    inner = Mondrian().group(own, KAnonymity(m), rng)
+    quasi_codes = replace(codes, sensitive=()).take(real)
+    inner = Mondrian().group(quasi_codes, KAnonymity(m), rng)
     return Partition(real[inner.order], inner.offsets, codes.n)

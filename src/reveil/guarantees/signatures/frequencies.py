@@ -41,11 +41,11 @@ def padding(counts: IntArray, domain: CodeArray, m: int) -> IntArray:
     added = np.zeros_like(counts)
     if not needed:
         return added
-    own = counts[domain]
-    order = np.argsort(own, kind="stable")
-    ascending = own[order]
+    in_domain = counts[domain]
+    order = np.argsort(in_domain, kind="stable")
+    ascending = in_domain[order]
     # The lowest level to which the least frequent values are raised with so many records.
-    cost = np.arange(1, len(own) + 1) * ascending - np.cumsum(ascending)
+    cost = np.arange(1, len(in_domain) + 1) * ascending - np.cumsum(ascending)
     raised = int(np.searchsorted(cost, needed, side="right"))
     level, more = divmod(needed - int(cost[raised - 1]), raised)
     target = np.full(raised, ascending[raised - 1] + level)
@@ -103,13 +103,13 @@ def known_steps(counts: npt.NDArray[np.integer], m: int, known: Sets, weights: I
         beta = len(values)
         if weights[place] < 1 or not m <= beta < 2 * m or (values >= len(left)).any():
             continue
-        own = left[values]
+        left_steps = left[values]
         left[values] = 0
-        alpha = min(int(own.min()), (total - m * int(left.max(initial=0))) // beta)
+        alpha = min(int(left_steps.min()), (total - m * int(left.max(initial=0))) // beta)
         if beta > m:
-            alpha = min(alpha, (total - m * int(own.max())) // (beta - m))
+            alpha = min(alpha, (total - m * int(left_steps.max())) // (beta - m))
         alpha = max(alpha, 0)
-        left[values] = own - alpha
+        left[values] = left_steps - alpha
         total -= alpha * beta
         if alpha:
             found.append(Step(values.astype(np.int32), alpha))

@@ -42,7 +42,7 @@ class CodePoints:
 
     def __getitem__(self, records: CodeArray | slice) -> FloatArray:
         """Return the points of some records."""
-        columns = [own.positions[own.codes[records]] for own in self.codes.quasi]
+        columns = [column.positions[column.codes[records]] for column in self.codes.quasi]
         points = np.empty((len(columns[0]) if columns else 0, len(columns)))
         for a, places in enumerate(columns):
             points[:, a] = places
@@ -139,13 +139,13 @@ class Buckets:
             slots_of = self.sets.offsets[part.start : part.stop + 1]
             first, last = lists[slots_of[0]], lists[slots_of[-1]]
             records = self.records.items[first:last]
-            own, order = points[records], np.arange(len(records), dtype=np.int32)
+            here, order = points[records], np.arange(len(records), dtype=np.int32)
             starts = lists[slots_of[0] : slots_of[-1] + 1] - first
             there, inside = offsets[part.start : part.stop + 1] - offsets[part.start], slots_of - slots_of[0]
             found = np.full(int(there[-1]), -1, np.int32)
-            split.split(order, starts, inside, sizes[part], own, found, there[:-1])
+            split.split(order, starts, inside, sizes[part], here, found, there[:-1])
             if swap:
-                split.swap(found, there[:-1], inside, sizes[part], own)
+                split.swap(found, there[:-1], inside, sizes[part], here)
             cells[offsets[part.start] : offsets[part.stop]] = np.append(records, np.int32(-1))[found]
 
         each(work, _shares(lists[self.sets.offsets]), len(self.records.items))
@@ -258,12 +258,12 @@ def _buckets(sets: Sets, of_record: IntArray, now: Situation, rng: Dice | None) 
 def bucketed(sets: Sets, bucket: npt.NDArray[np.integer], values: CodeArray, records: CodeArray) -> Buckets:
     """Sort records into the buckets of given sets; sets without records are left out, equal places keep their order."""
     used, of_record = np.unique(bucket, return_inverse=True)
-    own = sets.take(used)
-    place = own.places(of_record, values)
+    used_sets = sets.take(used)
+    place = used_sets.places(of_record, values)
     # Small numbers are sorted digit by digit, which takes a third of the time.
-    order = np.argsort(place.astype(np.uint16) if len(own.members) < 1 << 16 else place, kind="stable")
-    lengths = np.bincount(place, minlength=len(own.members))
-    return Buckets(own, Ragged.of_lengths(lengths, records[order].astype(np.int32)))
+    order = np.argsort(place.astype(np.uint16) if len(used_sets.members) < 1 << 16 else place, kind="stable")
+    lengths = np.bincount(place, minlength=len(used_sets.members))
+    return Buckets(used_sets, Ragged.of_lengths(lengths, records[order].astype(np.int32)))
 
 
 def _anchors(groups: Groups) -> CodeArray:
@@ -329,26 +329,26 @@ class _Pool:
     def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
         self.values, self.space, self.width = values, space, width
         order = np.lexsort((space.ranks[records], values[records]))
-        self.own = records[order].astype(np.int32)
-        self.starts = _starts(values[self.own], width)
+        self.ordered = records[order].astype(np.int32)
+        self.starts = _starts(values[self.ordered], width)
         self.links = np.arange(len(records) + 1, dtype=np.int64), np.arange(len(records) + 1, dtype=np.int64)
         self.left = np.diff(self.starts)
 
     def _near(self, targets: CodeArray) -> nearest_free.Pool:
         """Return the pool as kernels see it, beside some other records."""
-        every = np.concatenate([self.own, targets])
-        numbers = np.arange(len(self.own), dtype=np.int32)
+        every = np.concatenate([self.ordered, targets])
+        numbers = np.arange(len(self.ordered), dtype=np.int32)
         return nearest_free.Pool(numbers, self.starts, *self.links, self.space.ranks[every], self.space.points[every])
 
     def _named(self, taken: CodeArray) -> CodeArray:
-        return np.append(self.own, np.int32(-1))[taken]
+        return np.append(self.ordered, np.int32(-1))[taken]
 
     def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
         """Take a near record for each hole, as far as the quota goes."""
         if not len(wanted) or not quota.any():
             return np.full(len(wanted), -1, np.int32)
         targets, of_hole = np.unique(anchors, return_inverse=True)
-        near = (of_hole + len(self.own)).astype(np.int32)
+        near = (of_hole + len(self.ordered)).astype(np.int32)
         taken = self._named(nearest_free.fill_holes(self._near(targets), quota, wanted, near))
         self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
         return taken
@@ -357,8 +357,8 @@ class _Pool:
         self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
     ) -> tuple[CodeArray, CodeArray]:
         """Form groups around movers."""
-        every = np.concatenate([self.own, movers]).astype(np.int32)
-        numbers = np.arange(len(self.own), len(every), dtype=np.int32)
+        every = np.concatenate([self.ordered, movers]).astype(np.int32)
+        numbers = np.arange(len(self.ordered), len(every), dtype=np.int32)
         given = nearest_free.Movers(numbers, told.members, told.offsets)
         records, values = nearest_free.gather_groups(
             given, starts, self._near(movers), self.left, self.values[every], domain, m
@@ -389,21 +389,21 @@ class _Pool:
                 left[step.values] -= mine[j]
             found.append(region._drawn(sets, mine))
             amounts = amounts - mine
-        taken = np.concatenate([own.records.items for own in found])
+        taken = np.concatenate([drawn.records.items for drawn in found])
         rest = _Pool(np.setdiff1d(free, taken), self.values, self.space, self.width)
         found.append(rest._drawn(sets, amounts))
         self.left = rest.left
         return Buckets(
-            Sets(Ragged.concatenate([own.sets.lists for own in found])),
-            Ragged.concatenate([own.records for own in found]),
+            Sets(Ragged.concatenate([drawn.sets.lists for drawn in found])),
+            Ragged.concatenate([drawn.records for drawn in found]),
         )
 
     def _free(self) -> CodeArray:
         """Return the records that nobody took; the links of one that was taken lead on."""
-        return self.own[self.links[0][:-1] == np.arange(len(self.own))]
+        return self.ordered[self.links[0][:-1] == np.arange(len(self.ordered))]
 
     def _drawn(self, sets: Sets, amounts: IntArray) -> Buckets:
-        pool = self._near(self.own[:0])
+        pool = self._near(self.ordered[:0])
         order, offsets = nearest_free.draw_steps(pool, self.left, sets.members, sets.offsets, amounts)
         return Buckets(sets, Ragged(offsets, self._named(order)))
 
@@ -427,8 +427,8 @@ def lone_groups(now: Situation, records: CodeArray) -> Groups:
     """Give each of some records a group of its own with the signature that its person keeps."""
     sets = now.sets.take(now.usable[records])
     group = sets.of_member.astype(np.int32)
-    own = np.where(sets.members == now.values[records][group], records[group], -1).astype(np.int32)
-    return Groups(group, sets.members, own, sets, np.arange(len(sets)), int((own < 0).sum()))
+    single = np.where(sets.members == now.values[records][group], records[group], -1).astype(np.int32)
+    return Groups(group, sets.members, single, sets, np.arange(len(sets)), int((single < 0).sum()))
 
 
 def published(groups: Groups, size: int) -> BoolArray:

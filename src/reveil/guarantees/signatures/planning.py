@@ -59,14 +59,14 @@ def plan(now: Situation, codes: Codes, m: int, ranks: IntArray, rounds: int) -> 
 
 def _demand(now: Situation, active: IntArray, places: IntArray, many: int) -> tuple[ValueDemand, IntArray]:
     """Return who has to be placed, and the class of each mover."""
-    own = now.sets.take(active)
+    active_sets = now.sets.take(active)
     index = np.full(len(now.sets), -1, np.int64)
     index[active] = np.arange(len(active))
-    place = own.places(index[now.usable[now.keepers]], now.values[now.keepers])
-    keep = np.bincount(place, minlength=len(own.members)).astype(np.int64)
+    place = active_sets.places(index[now.usable[now.keepers]], now.values[now.keepers])
+    keep = np.bincount(place, minlength=len(active_sets.members)).astype(np.int64)
     # Codes may be in another order than the places of values; the lists of the program are ascending.
-    order = np.lexsort((places[own.members], own.of_member))
-    sets = Ragged(own.offsets, places[own.members][order].astype(np.int64))
+    order = np.lexsort((places[active_sets.members], active_sets.of_member))
+    sets = Ragged(active_sets.offsets, places[active_sets.members][order].astype(np.int64))
     fresh = np.bincount(places[now.values[now.fresh]], minlength=many).astype(np.int64)
     told = now.told_values(now.movers)
     keys = pl.DataFrame({"value": places[now.values[now.movers]], "told": told.texts()})
@@ -107,15 +107,15 @@ def _newcomers(now: Situation, places: IntArray, ranks: IntArray, found: Solutio
     value, owner = found.sets.items, found.sets.owners()
     fresh = now.fresh[np.lexsort((ranks[now.fresh], places[now.values[now.fresh]]))]
     counts = np.bincount(places[now.values[now.fresh]], minlength=len(places))
-    label, own = np.repeat(owner, amounts), np.repeat(value, amounts)
+    label, demanded = np.repeat(owner, amounts), np.repeat(value, amounts)
     # The i-th of n records of a signature stands at (i + 1/2)/n of the curve.
     at = (ranks_in_rows(amounts) + 0.5) / np.repeat(np.maximum(amounts, 1), amounts)
-    order = np.lexsort((at, own))
-    label, own = label[order], own[order]
-    wanted = np.bincount(own, minlength=len(counts))
+    order = np.lexsort((at, demanded))
+    label, demanded = label[order], demanded[order]
+    wanted = np.bincount(demanded, minlength=len(counts))
     inside = ranks_in_rows(wanted)
-    there = inside < counts[own]  # the program may place more than there are, where rows are filled anyway
+    there = inside < counts[demanded]  # the program may place more than there are, where rows are filled anyway
     starts = np.cumsum(counts) - counts
     # With fewer places than people, the places are spread over all of them.
-    spread = inside * np.maximum(counts[own] // np.maximum(wanted[own], 1), 1)
-    return fresh[(starts[own] + spread)[there]].astype(np.int64), label[there]
+    spread = inside * np.maximum(counts[demanded] // np.maximum(wanted[demanded], 1), 1)
+    return fresh[(starts[demanded] + spread)[there]].astype(np.int64), label[there]

@@ -96,10 +96,10 @@ class _Program:
         self.begun = len(demand.sets) > 0
         self.sets = [row.astype(np.int64) for row in demand.sets]
         self.known = {tuple(row.tolist()) for row in self.sets}
-        self.costs = [self._cost(own, new=False) for own in self.sets]
+        self.costs = [self._cost(members, new=False) for members in self.sets]
         self.pairs = self._open(0, NEAREST)
         self.columns = self._first_columns()
-        self.column_costs = [self._cost(own, new=True) for own in self.columns]
+        self.column_costs = [self._cost(members, new=True) for members in self.columns]
 
     def _cost(self, members: IntArray, *, new: bool) -> float:
         price = ROW + NEW * (new and self.begun)
@@ -130,7 +130,7 @@ class _Program:
         rest = np.setdiff1d(np.arange(len(demand.fresh)), used)
         universe = np.sort(np.concatenate([used, rest[: max(self.m - len(used), 0)]]))
         if not self.begun and comb(len(universe), self.m) <= ALL_SETS:
-            return [np.array(own, np.int64) for own in combinations(universe.tolist(), self.m)]
+            return [np.array(members, np.int64) for members in combinations(universe.tolist(), self.m)]
         rare = (-ROW / (demand.fresh + 1)).astype(
             np.float64
         )  # a value without newcomers would be filled up with counterfeits
@@ -143,7 +143,7 @@ class _Program:
         sets = {tuple(row) for row in np.sort(found, axis=1).tolist()}
         if not self.begun and is_eligible(demand.fresh, self.m):  # then there is a way without counterfeits
             sets |= {tuple(step.values.tolist()) for step in steps(demand.fresh, self.m)}
-        return [np.array(own, np.int64) for own in sorted(sets)]
+        return [np.array(members, np.int64) for members in sorted(sets)]
 
     def _around(self, values: IntArray, barred: BoolArray, price: FloatArray) -> tuple[IntArray, FloatArray]:
         """Return around each value a set that is cheap, one member after another, and how far its values lie apart.
@@ -167,8 +167,8 @@ class _Program:
         """Offer sets in full, with what movers may have of them."""
         new = sorted({tuple(sorted(row)) for row in rows.tolist()} - self.known)
         since = len(self.sets)
-        self.sets += [np.array(own, np.int64) for own in new]
-        self.costs += [self._cost(own, new=True) for own in self.sets[since:]]
+        self.sets += [np.array(members, np.int64) for members in new]
+        self.costs += [self._cost(members, new=True) for members in self.sets[since:]]
         self.known |= set(new)
         self.pairs = np.concatenate([self.pairs, self._open(since)])
         return bool(new)
@@ -195,8 +195,8 @@ class _Program:
             (slots + every.items, at_slot + slot, -1.0),
         ]
         if columns:
-            own = Ragged.of_rows(columns, np.int64)
-            entries.append((slots + own.items, at_column + own.owners(), -1.0))
+            ragged = Ragged.of_rows(columns, np.int64)
+            entries.append((slots + ragged.items, at_column + ragged.owners(), -1.0))
         upper = np.concatenate([-keep, -demand.fresh]).astype(np.float64)
         placed = np.isin(np.arange(len(demand.moving)), self.pairs[:, 0])
         equal = amounts = None
@@ -226,10 +226,10 @@ class _Program:
         rows = (ROW + NEW * self.begun) * self.m
         chosen, cost = self._around(np.arange(len(price)), np.zeros((len(price), len(price)), np.bool_), price)
         good = price[chosen].sum(axis=1) - cost - rows > _SMALL
-        have = {tuple(own.tolist()) for own in self.columns} | self.known
+        have = {tuple(members.tolist()) for members in self.columns} | self.known
         more = sorted({tuple(sorted(row)) for row in chosen[good].tolist()} - have)
-        self.columns += [np.array(own, np.int64) for own in more]
-        self.column_costs += [self._cost(np.array(own), new=True) for own in more]
+        self.columns += [np.array(members, np.int64) for members in more]
+        self.column_costs += [self._cost(np.array(members), new=True) for members in more]
         if not len(demand.moving):
             return bool(more)
         chosen, cost = self._around(demand.moving, demand.barred, price)

@@ -25,7 +25,7 @@ class Sets:
     @classmethod
     def of(cls, lists: Iterable[Iterable[int]]) -> Sets:
         """Build from lists of codes."""
-        return cls(Ragged.of_rows([sorted(set(own)) for own in lists], np.int32))
+        return cls(Ragged.of_rows([sorted(set(members)) for members in lists], np.int32))
 
     @classmethod
     def of_rows(cls, rows: npt.NDArray[np.integer]) -> Sets:

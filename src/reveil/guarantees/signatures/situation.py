@@ -79,10 +79,10 @@ class Situation:
         place = np.full(self.size, -1, np.int64)
         place[records] = np.arange(len(records))
         wanted = place[self.block_records] >= 0
-        own = self.sets.take(self.block_sets[wanted])
+        block_sets = self.sets.take(self.block_sets[wanted])
         pairs = np.unique(
-            place[self.block_records[wanted]][own.of_member] * self.width + own.members
-            if len(own.members)
+            place[self.block_records[wanted]][block_sets.of_member] * self.width + block_sets.members
+            if len(block_sets.members)
             else np.zeros(0, np.int64)
         )
         told = (pairs % self.width).astype(np.int32)

@@ -167,7 +167,7 @@ class TauSafety(SignatureGuarantee):
                 hint="Take effort out.",
             )
         if isinstance(self.domain, dict):
-            object.__setattr__(self, "domain", {name: declared_values(own) for name, own in self.domain.items()})
+            object.__setattr__(self, "domain", {name: declared_values(listed) for name, listed in self.domain.items()})
         elif self.domain is not None:
             object.__setattr__(self, "domain", declared_values(self.domain))
 
@@ -238,9 +238,9 @@ class TauSafety(SignatureGuarantee):
                 hint="Take the section [method] out, or use kind = 'bang', which keeps groups where nothing happens.",
             )
         if self.blind or self._two_tables:
-            own = "blind = true" if self.blind else "angelize = true" if self.angelize else f'form = "{self.form}"'
+            option = "blind = true" if self.blind else "angelize = true" if self.angelize else f'form = "{self.form}"'
             raise ConfigError(
-                f"{own} forms its boxes in a way of its own, without a method", hint="Take the section [method] out."
+                f"{option} forms its boxes in a way of its own, without a method", hint="Take the section [method] out."
             )
         if (method.block, method.form) != (BangA().block, BangA().form):
             raise ConfigError(

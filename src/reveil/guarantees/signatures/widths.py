@@ -24,7 +24,7 @@ QUANTILES = 16  # at which the distributions of a number are compared
 def published_widths(codes: Codes, records: CodeArray) -> CellWidths:
     """Return what the width of a cell of some records is made of, for every quasi column; see ``gcp``."""
     columns = len(codes.quasi)
-    own = np.empty((len(records), columns), np.int32)
+    numbers = np.empty((len(records), columns), np.int32)
     places = np.zeros((len(records), columns))
     kinds, starts, sizes = (np.zeros(columns, np.int64) for _ in range(3))
     unit, null, most = (np.zeros(columns) for _ in range(3))
@@ -33,7 +33,7 @@ def published_widths(codes: Codes, records: CodeArray) -> CellWidths:
     for a, attribute in enumerate(codes.quasi):
         size, weight = attribute.null_code, attribute.weight
         here = attribute.codes[records]
-        own[:, a] = np.where(here < size, here, -1)
+        numbers[:, a] = np.where(here < size, here, -1)
         places[:, a] = attribute.positions[here] * weight
         kinds[a], most[a] = _kind(attribute), weight
         unit[a] = weight / max(size - 1, 1)
@@ -42,7 +42,7 @@ def published_widths(codes: Codes, records: CodeArray) -> CellWidths:
             nodes.append(_nodes(attribute.taxonomy) * weight)
             starts[a], sizes[a] = at, size
             at += size * size
-    return CellWidths(kinds, own, places, starts, sizes, np.concatenate(nodes), unit, null, most)
+    return CellWidths(kinds, numbers, places, starts, sizes, np.concatenate(nodes), unit, null, most)
 
 
 def _occurring(attribute: Attribute) -> int:

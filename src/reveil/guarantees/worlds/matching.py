@@ -77,11 +77,11 @@ class _Rows:
         def solve(part: IntArray) -> None:
             for run in part:
                 here = slice(starts[run], starts[run + 1])
-                own, others = rows[here], persons[here]
+                rows_here, others = rows[here], persons[here]
                 costs = widening.costs(
-                    self.space.points, self.boxes, self.members, done, own, others, self.space.attributes
+                    self.space.points, self.boxes, self.members, done, rows_here, others, self.space.attributes
                 )
-                found[own] = others[linear_sum_assignment(costs)[1]]
+                found[rows_here] = others[linear_sum_assignment(costs)[1]]
 
         several = np.flatnonzero(sizes > 1)
         # Threads are not worth it for a few runs.
@@ -121,17 +121,17 @@ def better(codes: Codes, kinds: CodeArray, one: Matchings, other: Matchings) -> 
     if not codes.quasi:
         return one
     space = Space.of(codes)
-    own = [kinds[0][rows[0]] for rows in (one, other)]
+    row_kinds = [kinds[0][rows[0]] for rows in (one, other)]
     lost = [
         np.bincount(
             of_row,
             widening.widths_of(space.points, np.ascontiguousarray(rows.T), space.attributes),
             minlength=int(kinds[0].max()) + 1,
         )
-        for of_row, rows in zip(own, (one, other), strict=True)
+        for of_row, rows in zip(row_kinds, (one, other), strict=True)
     ]
     first = lost[0] <= lost[1]
-    return np.hstack([one[:, first[own[0]]], other[:, ~first[own[1]]]])
+    return np.hstack([one[:, first[row_kinds[0]]], other[:, ~first[row_kinds[1]]]])
 
 
 def _halve(rows: IntArray, persons: IntArray, kinds: CodeArray, middle: FloatArray, places: FloatArray, p: int) -> None:

@@ -52,7 +52,7 @@ def _column(parts: Parts, path: str, column: dict[str, object]) -> GuessedColumn
         TableColumn("at most", "attack.high", "number"),
         TableColumn("without the releases", "baseline.rate", "number"),
     ]
-    if many and all(own["control"] is not None for own in releases):  # type: ignore[attr-defined]
+    if many and all(release["control"] is not None for release in releases):  # type: ignore[attr-defined]
         columns.append(TableColumn("people who are not in it", "control.rate", "number"))
     rows = [f"{path}.releases.{n}" for n in range(many)]
     return GuessedColumn(

@@ -59,9 +59,9 @@ def explore(
     """
     listed = [] if candidates is None else [_candidate(given) for given in candidates]
     if guarantee is not None:
-        own = Candidate.of(guarantee, method)
-        listed = [one for one in (listed or own.neighbours()) if one != own]
-        listed.append(own)
+        configured = Candidate.of(guarantee, method)
+        listed = [one for one in (listed or configured.neighbours()) if one != configured]
+        listed.append(configured)
     if not listed:
         raise ConfigError(
             "there is nothing to explore", hint="Give candidates, or a guarantee around which to look for some."

@@ -53,8 +53,8 @@ class Candidate:
 
     def neighbours(self) -> Iterator[Candidate]:
         """Return candidates that differ in what is usually chosen and can be replaced by itself."""
-        own = {each.name for each in fields(self.guarantee)}  # type: ignore[arg-type]  # guarantees are dataclasses
-        usual = {key: values for key, values in _USUAL.get(self.guarantee.kind, {}).items() if key in own}
+        names = {each.name for each in fields(self.guarantee)}  # type: ignore[arg-type]  # guarantees are dataclasses
+        usual = {key: values for key, values in _USUAL.get(self.guarantee.kind, {}).items() if key in names}
         for values in product(*usual.values()):
             guarantee = replace(self.guarantee, **dict(zip(usual, values, strict=True)))  # type: ignore[type-var]
             yield Candidate.of(guarantee, self.method)
@@ -95,18 +95,18 @@ def of_config(config: Config, table: Mapping[str, JSON], tries: Mapping[str, tup
         raise ConfigError(
             f"these are {len(found):,} candidates, and {LARGEST_GRID} are enough", hint="Try fewer values."
         )
-    own = Candidate({key: _present(config, table, key) for key in chosen}, config.guarantee, config.method)
-    return [*(one for one in found if one != own), own]
+    configured = Candidate({key: _present(config, table, key) for key in chosen}, config.guarantee, config.method)
+    return [*(one for one in found if one != configured), configured]
 
 
 def with_changes(table: Mapping[str, JSON], changes: Mapping[tuple[str, str], JSON]) -> dict[str, JSON]:
     """Return the table of a config with other settings; another method begins without those of the old one."""
     changed = {name: dict(object_in(section)) for name, section in table.items()}
     for (section, key), value in changes.items():
-        own = changed.setdefault(section, {})
-        if (section, key) == (METHOD, "kind") and own.get("kind") != value:
-            own.clear()
-        own[key] = value
+        keys = changed.setdefault(section, {})
+        if (section, key) == (METHOD, "kind") and keys.get("kind") != value:
+            keys.clear()
+        keys[key] = value
     return {**changed}
 
 
@@ -116,7 +116,7 @@ def _has(config: Config, table: Mapping[str, JSON], key: str) -> bool:
         return len(object_in(table.get(METHOD, {}))) < 2
     if key == "l":
         return "l" in object_in(table["guarantee"])
-    return key == "releases" or key in {own.name for own in fields(config.guarantee)}  # type: ignore[arg-type]
+    return key == "releases" or key in {setting.name for setting in fields(config.guarantee)}  # type: ignore[arg-type]
 
 
 def _place(config: Config, key: str) -> tuple[str, str]:
@@ -127,25 +127,25 @@ def _place(config: Config, key: str) -> tuple[str, str]:
         raise ConfigError(
             "another guarantee needs settings of its own", hint="Write a config for it, and explore with that."
         )
-    own = {each.name for each in fields(config.guarantee)}  # type: ignore[arg-type]  # guarantees are dataclasses
+    names = {each.name for each in fields(config.guarantee)}  # type: ignore[arg-type]  # guarantees are dataclasses
     method = set() if config.method is None else {each.name for each in fields(config.method)}  # type: ignore[arg-type]
     strategy = {"releases", "alpha"} if config.guarantee.kind == "global" else set()
-    if key in own | strategy | {"diversity", "c", "distance"}:
+    if key in names | strategy | {"diversity", "c", "distance"}:
         return ("guarantee", key)
     if key in method:
         return (METHOD, key)
     raise ConfigError(
         f"neither the guarantee {config.guarantee.kind!r} nor its method has a setting {excerpt(key)}",
-        hint=f"They know: {', '.join(sorted(own | strategy | method))}. Methods: "
+        hint=f"They know: {', '.join(sorted(names | strategy | method))}. Methods: "
         f"{', '.join(registry.names('groupers'))}.",
     )
 
 
 def _present(config: Config, table: Mapping[str, JSON], key: str) -> JSON:
     section, name = _place(config, key)
-    own = object_in(table.get(section, {}))
-    if name in own:
-        return own[name]
+    given = object_in(table.get(section, {}))
+    if name in given:
+        return given[name]
     if key == METHOD:
         return None if config.method is None else config.method.name
     return getattr(config.guarantee if section == "guarantee" else config.method, name, None)

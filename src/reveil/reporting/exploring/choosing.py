@@ -64,25 +64,25 @@ def chosen_text(text: str, changes: Mapping[tuple[str, str], JSON]) -> str:
 
 
 def _with_setting(lines: list[str], section: str, key: str, value: object) -> list[str]:
-    own = _span(lines, section)
-    if own is None:
+    span = _span(lines, section)
+    if span is None:
         rest = [] if lines and not lines[-1] else [""]
         return [*lines, *rest, f"[{section}]", f"{key} = {_toml(value)}  # {_NOTE}", ""]
-    for place in own:
+    for place in span:
         found = re.match(rf"(\s*{re.escape(key)}\s*=\s*)(.*?)\s*(#.*)?$", lines[place])
         if found is not None:
             said = f"{_NOTE}; it was {found[2]}"
             return [*lines[:place], f"{found[1]}{_toml(value)}  # {said}", *lines[place + 1 :]]
-    last = max((place for place in own if lines[place].strip()), default=own.start)
+    last = max((place for place in span if lines[place].strip()), default=span.start)
     return [*lines[: last + 1], f"{key} = {_toml(value)}  # {_NOTE}", *lines[last + 1 :]]
 
 
 def _without_others(lines: list[str], settings: Mapping[str, JSON]) -> list[str]:
     """Turn the settings of the old method into comments: another one does not know them."""
-    own = _span(lines, METHOD) or range(0)
+    span = _span(lines, METHOD) or range(0)
     others = [key for key in settings if key != "kind"]
     return [
-        f"# {line}" if n in own and any(re.match(rf"\s*{re.escape(key)}\s*=", line) for key in others) else line
+        f"# {line}" if n in span and any(re.match(rf"\s*{re.escape(key)}\s*=", line) for key in others) else line
         for n, line in enumerate(lines)
     ]
 

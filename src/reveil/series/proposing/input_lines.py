@@ -26,7 +26,11 @@ def input_lines(found: Profile, comment: Callable[[str], Iterator[str]]) -> Iter
     if read.dates_of:
         lines.append(_table("dates", {name: toml_text(form) for name, form in read.dates_of.items()}))
     secret = found.names(Role.SENSITIVE)  # of which nothing is repeated
-    marks = {name: f"[{', '.join(map(toml_text, own))}]" for name, own in read.nulls_of.items() if name not in secret}
+    marks = {
+        name: f"[{', '.join(map(toml_text, column_marks))}]"
+        for name, column_marks in read.nulls_of.items()
+        if name not in secret
+    }
     if marks:
         lines += [*comment("Cells that were found to be marks for a missing value:"), _table("null_values", marks)]
     if found.visits is not None and found.visits[0] in found.names(Role.PERSON):

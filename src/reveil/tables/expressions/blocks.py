@@ -73,7 +73,7 @@ def _sent(diagram: Diagram, columns: Sequence[Numbers], others: Numbers) -> tupl
             # What a node does not ask about, it passes on whole.
             children = nodes.get(node, (node,) * len(amounts))
             for child in set(children):
-                ways = [region for region, own in enumerate(children) if own == child]
+                ways = [region for region, below in enumerate(children) if below == child]
                 going = mass * amounts[ways].sum(axis=0)
                 reached[child] = reached[child] + going if child in reached else going
         arrived = reached

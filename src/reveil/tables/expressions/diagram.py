@@ -129,7 +129,7 @@ class Diagram:
                 else:
                     whole_spread = spread = whole_spread or regions.spread()
                 for child in set(children):
-                    ways = [r for r, own in enumerate(children) if own == child]
+                    ways = [r for r, below in enumerate(children) if below == child]
                     met = np.flatnonzero(spread.possible(ways)[pick])
                     reached = met if isinstance(arrived, slice) else arrived[met]
                     if child in (FALSE, TRUE):

@@ -131,12 +131,12 @@ def _compare(folder: Path, found: list[Path]) -> None:
         raise FileError(
             "this manifest cannot be read, or lists no parts", file=place, hint="It must be the one that Reveil wrote."
         ) from None
-    own = {name for name in listed if "/" not in name}
-    missing = sorted(own - {path.name for path in found})
+    found_names = {name for name in listed if "/" not in name}
+    missing = sorted(found_names - {path.name for path in found})
     if missing:
         raise FileError("a part is missing", file=folder / missing[0], hint="Keep the parts of a table together.")
     for path in found:
-        if path.name not in own:
+        if path.name not in found_names:
             raise FileError("the manifest lists no such part", file=path, hint="Move it away.")
         if digest_of_file(path) != listed[path.name]:
             raise FileError("this part is not the one its manifest lists", file=path, hint="It was changed.")

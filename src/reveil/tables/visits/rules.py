@@ -44,8 +44,8 @@ class VisitRule:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it reads beside its own."""
-        own = () if self.by is None else (self.by,)
-        return own if self.ties is None else (*own, *self.ties.columns)
+        by = () if self.by is None else (self.by,)
+        return by if self.ties is None else (*by, *self.ties.columns)
 
     @classmethod
     def parse(cls, text: object, where: str, folder: Path | None = None) -> VisitRule:
@@ -148,7 +148,9 @@ class Visits:
             name: rule.severity or (rule.ties.severity if rule.ties is not None else None)
             for name, rule in self.rules.items()
         }
-        digests = {name: hashlib.sha256(repr(sorted(own.items())).encode()) for name, own in severe.items() if own}
+        digests = {
+            name: hashlib.sha256(repr(sorted(ranks.items())).encode()) for name, ranks in severe.items() if ranks
+        }
         marks = {name: f" {total.hexdigest()[:16]}" for name, total in digests.items()}
         return {name: text + marks.get(name, "") for name, text in self.described().items()}
 

@@ -263,7 +263,9 @@ class SealedStore:
     def _commit(self, connection: Connection, changes: _Changes) -> tuple[Header, SealedPieces]:
         pieces, version = self._known_pieces, 1 if self._header is None else self._header.version + 1
         written = [pieces.sealed(*place, version, content) for place, content in _contents(connection, changes)]
-        touched = {(b, STATE) for b in changes.state} | {(b, r) for r, own in changes.moved.items() for b in own}
+        touched = {(b, STATE) for b in changes.state} | {
+            (b, r) for r, buckets in changes.moved.items() for b in buckets
+        }
         removed = touched & pieces.index.keys() - {(piece.bucket, piece.release) for piece in written}
         after = pieces.after(written, removed)
         commons = pieces.sealed(COMMONS, STATE, version, _commons(connection, changes, after.listed))

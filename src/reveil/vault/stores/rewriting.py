@@ -29,11 +29,11 @@ def rewrite(connection: Connection, database: Path, key: Key) -> None:
     fresh = database.with_name(database.name + ".new")
     for leftover in database.parent.glob(fresh.name + "*"):
         leftover.unlink(missing_ok=True)
-    own = one(connection, "SELECT current_database()")
+    current = one(connection, "SELECT current_database()")
     path = str(fresh).replace("'", "''")
     connection.execute(f"ATTACH '{path}' AS fresh")
     try:
-        connection.execute(f'COPY FROM DATABASE "{own}" TO fresh')
+        connection.execute(f'COPY FROM DATABASE "{current}" TO fresh')
         connection.execute("DELETE FROM fresh.settings WHERE key = ?", [settings.ERASING])
         seals.renew(connection, key, ("settings",), database="fresh")
         seals.check(connection, key, database.parent, None, database="fresh")

@@ -52,7 +52,7 @@ class GroupJudge(ABC):
     @classmethod
     def of(cls, model: object) -> Self:
         """Return the demand with the settings that a model object was made with."""
-        return cls(**{own.name: getattr(model, own.name) for own in fields(cls)})
+        return cls(**{setting.name: getattr(model, setting.name) for setting in fields(cls)})
 
     @abstractmethod
     def holds(self, counts: GroupCounts) -> Bools:
@@ -87,7 +87,7 @@ class ValueJudge(GroupJudge):
 
     def tallies(self, counts: GroupCounts) -> dict[str, Tally]:
         """Return the values that the demand is about; a promise about a column that is not there cannot be kept."""
-        found = {name: own for name, own in counts.tallies.items() if self.concerns(name)}
+        found = {name: tally for name, tally in counts.tallies.items() if self.concerns(name)}
         if not found:
             raise VerificationError(f"{self!r} speaks of a sensitive column that this table does not have")
         return found
@@ -133,7 +133,7 @@ def judge_named(name: str) -> Any:
 def group_judges() -> list[type[GroupJudge]]:
     """Return all the judges of groups."""
     found = registry.everything("judges").values()
-    return [own for own in found if isinstance(own, type) and issubclass(own, GroupJudge)]
+    return [judge for judge in found if isinstance(judge, type) and issubclass(judge, GroupJudge)]
 
 
 def other_promise(what: str) -> VerificationError:

@@ -48,7 +48,7 @@ class DistinctDiversity(ValueJudge):
 
     def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the least number of values in any group, 0 of none."""
-        least = [int(own.different.min()) for own in self.tallies(counts).values() if own.n_groups]
+        least = [int(tally.different.min()) for tally in self.tallies(counts).values() if tally.n_groups]
         return {"l": min(least, default=0)}
 
     def covers(self, other: GroupJudge) -> bool:

@@ -53,7 +53,7 @@ class FrequencyDiversity(ValueJudge):
 
     def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the least ratio of size and most frequent value, rounded down; 0 of none."""
-        worst = [largest(own.most, own.total) for own in self.tallies(counts).values() if own.n_groups]
+        worst = [largest(tally.most, tally.total) for tally in self.tallies(counts).values() if tally.n_groups]
         return {"l": floored(1 / max(worst)) if worst else 0.0}
 
     def covers(self, other: GroupJudge) -> bool:

@@ -84,7 +84,7 @@ class GuaranteeJudge:
     @classmethod
     def states(cls, claim: str, told: Promised) -> bool:
         """Return whether the claim in words has the numbers of the promise."""
-        return all(own.states(claim) for own in told.demands)
+        return all(demand.states(claim) for demand in told.demands)
 
     @classmethod
     def meaning(cls, told: Promised) -> PromisedMeaning:

@@ -48,12 +48,12 @@ class MUniqueness(ValueJudge):
 
     def holds(self, counts: GroupCounts) -> Bools:
         """Return where every record has a value of its own."""
-        told = [own.total == counts.sizes for own in self.tallies(counts).values()]
+        told = [tally.total == counts.sizes for tally in self.tallies(counts).values()]
         return np.asarray(super().holds(counts) & np.logical_and.reduce(told), np.bool_)
 
     def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the level of the worst group, 0 of none."""
-        worst = [int(self.level(own).min()) for own in self.tallies(counts).values() if own.n_groups]
+        worst = [int(self.level(tally).min()) for tally in self.tallies(counts).values() if tally.n_groups]
         return {"m": min(worst, default=0)}
 
     def covers(self, other: GroupJudge) -> bool:

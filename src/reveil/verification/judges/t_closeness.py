@@ -47,7 +47,7 @@ class TCloseness(ValueJudge):
         if t is None:
             return ()
         if isinstance(t, Mapping):
-            return tuple(cls(written("t", own), name, distance) for name, own in t.items())
+            return tuple(cls(written("t", limit), name, distance) for name, limit in t.items())
         return (cls(written("t", t), None, distance),)
 
     @classmethod
@@ -67,7 +67,9 @@ class TCloseness(ValueJudge):
 
     def achieved(self, counts: GroupCounts) -> dict[str, JSON]:
         """Return the largest distance of any group in each column, rounded up to six decimals."""
-        return {"t": {name: raised(largest(*moved(own, self.distance))) for name, own in self.tallies(counts).items()}}
+        return {
+            "t": {name: raised(largest(*moved(tally, self.distance))) for name, tally in self.tallies(counts).items()}
+        }
 
     def covers(self, other: GroupJudge) -> bool:
         """Return whether t is as small, in the same column and distance."""

@@ -70,7 +70,7 @@ class TauSafety(Signatures):
         super().check_manifest(manifest, told, asked, schema, records)
         if _form(told.settings) != _form(asked.settings):
             raise other_promise("another form")
-        if (_form(told.settings) == "boxes") == any(own.table is not None for own in manifest.columns):
+        if (_form(told.settings) == "boxes") == any(column.table is not None for column in manifest.columns):
             raise VerificationError("the release has another number of tables than its form")
         if (_form(told.settings) == "exact") != any(word.startswith(_SHOWN) for word in manifest.promise.not_covered):
             raise VerificationError("the promise does not say whether quasi values are published as they are")

@@ -48,7 +48,7 @@ def recorded(shown: Shown, past: PastCells, pieces: CellPieces, demands: Sequenc
     ]
     counts, cleared, values, tables = [COUNTS.none()], [COUNTS.none()], [VALUE.none()], [TABLE.none()]
     for name in shown.sensitive:
-        compared = any(isinstance(own, TCloseness) and own.concerns(name) for own in demands)
+        compared = any(isinstance(demand, TCloseness) and demand.concerns(name) for demand in demands)
         attribute = number_of_name(name)
         rows = versions_of(shown, past, pieces, name)
         changed = _changed(shown, past, name)
