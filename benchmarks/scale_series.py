@@ -1,7 +1,8 @@
 """Ninety-nine releases of a growing national table under tau-safety: time, width, counterfeits and the vault.
 
     python -m benchmarks.scale_series run OUT.jsonl [scale] [effort] [releases]   # goes on where it was stopped
-    python -m benchmarks.scale_series audit FOLDER [persons]
+    python -m benchmarks.scale_series audit OUT.jsonl scale [from] [to]           # of these releases together
+    python -m benchmarks.scale_series report NAME=OUT.jsonl ...                   # docs/evidence/scale_series*
 
 Every release is everything from the frame to the confirmed file: diff, grouping, writing, the judge, the vault. CPU
 seconds are those of all threads of this process; the peak of memory is taken anew for each release. Files and vault lie
@@ -18,9 +19,11 @@ from pathlib import Path
 import reveil as rv
 from benchmarks.case_table import QUASI, RELEASES, SENSITIVE, snapshots
 from benchmarks.floor import resident
+from reveil.reporting import charts
 from reveil.vault import Vault
 
 M = 4
+EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence"
 
 
 def schema() -> rv.Schema:
@@ -39,8 +42,6 @@ def run(out: Path, scale: int, effort: str, releases: int) -> None:
     for number, frame in enumerate(snapshots(scale, releases), start=1):
         if number <= done:
             continue
-        if number in (1, releases) or number % 10 == 0:
-            frame.write_parquet(folder / f"truth{number}.parquet")
         Path("/proc/self/clear_refs").write_text("5")
         cpu, clock, before = time.process_time(), time.perf_counter(), resident("VmRSS")
         series.publish_to(folder / f"{number}.csv", frame)
@@ -68,12 +69,57 @@ def run(out: Path, scale: int, effort: str, releases: int) -> None:
 def width(vault: Path, number: int) -> float:
     """Return the mean width of a cell that the vault keeps of a release."""
     with Vault.open(vault, create=False) as opened:
-        (row,) = [own for own in opened.releases() if own.release == number]
+        (row,) = [one for one in opened.releases() if one.release == number]
     return float(row.facts["measures"]["gcp"])
 
 
+def audit(out: Path, scale: int, first: int, last: int) -> None:
+    """Attack some releases together, by somebody who knows everybody's events, and say what was found."""
+    folder = out.with_suffix("")
+    truth = [frame for number, frame in enumerate(snapshots(scale), start=1) if first <= number <= last]
+    cpu = time.process_time()
+    found = rv.audit([folder / f"{n}.csv" for n in range(first, last + 1)], schema(), truth=truth)
+    told = found.summary
+    row = {"releases": [first, last], "scale": scale, "cpu": time.process_time() - cpu, "peak": resident("VmHWM")}
+    row |= {key: told[key] for key in ("persons", "certain", "above", "bound", "held")}
+    out.with_suffix(".audit.json").write_text(json.dumps(row) + "\n")
+    print(row, flush=True)
+
+
+def report(given: list[str]) -> None:
+    """Write the evidence: the figures of each series, and pictures of them over the rows of a release."""
+    found = {}
+    for one in given:
+        name, _, path = one.partition("=")
+        lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
+        attacked = Path(path).with_suffix(".audit.json")
+        found[name] = {"releases": lines, "audit": json.loads(attacked.read_text()) if attacked.exists() else None}
+    (EVIDENCE / "scale_series.json").write_text(json.dumps(found, indent=1) + "\n")
+    for figure, (label, of) in FIGURES.items():
+        places = sorted({row["rows"] for series in found.values() for row in series["releases"]})
+        lines_of = {
+            name: [at.get(rows) for rows in places]
+            for name, series in found.items()
+            for at in [{row["rows"]: of(row) for row in series["releases"]}]
+        }
+        chart = charts.lines(label, places, lines_of, x_label="rows of the release", y_label=label, log_x=True)
+        (EVIDENCE / f"scale_series_{figure}.svg").write_text(charts.svg(chart, file=True) + "\n")
+
+
+FIGURES = {
+    "time": ("CPU microseconds a row", lambda row: 1e6 * row["cpu"] / row["rows"]),
+    "width": ("mean width of a cell", lambda row: row["gcp"]),
+    "vault": ("bytes of the vault a person", lambda row: row["vault"] / row["persons"]),
+}
+
+
 if __name__ == "__main__":
-    what, place, *more = sys.argv[1:]
+    what, *more = sys.argv[1:]
     if what == "run":
-        scale, effort, releases = [*more, *("1000", "quick", str(RELEASES))[len(more) :]]
+        place, scale, effort, releases = [*more, *("", "1000", "quick", str(RELEASES))[len(more) :]]
         run(Path(place), int(scale), effort, int(releases))
+    elif what == "audit":
+        place, scale, begin, end = [*more, *("", "1000", "1", str(RELEASES))[len(more) :]]
+        audit(Path(place), int(scale), int(begin), int(end))
+    else:
+        report(more)

@@ -74,7 +74,8 @@ def exchanged(groups: Groups, free: BoolArray, shape_of: ShapeOf, sweeps: Sweeps
         numbers = np.full(len(held), -1, np.int32)
         numbers[real] = np.arange(len(real), dtype=np.int32)
         free_here, owner = free[held[real]], np.repeat(np.arange(len(shard)), np.diff(starts)[shard])
-        value, classes = (array if rows is None else array[rows] for array in (groups.value, inside))
+        value = groups.value if rows is None else groups.value[rows]
+        classes = inside if rows is None else inside[rows]
         _exchange(numbers, owner, value, classes, free_here, shape_of(held[real]), sweeps)
         moved = np.append(held[real], np.int32(-1))[numbers]
         if rows is None:
@@ -118,7 +119,7 @@ def _exchange(
 def _shards(record: CodeArray, starts: IntArray, shape_of: ShapeOf) -> list[IntArray]:
     """Return the groups of each top cell: runs of groups along the curve, by quasi values alone."""
     groups = len(starts) - 1
-    cells = -(-int((record >= 0).sum()) // SHARD_ROWS)
+    cells = min(-(-int((record >= 0).sum()) // SHARD_ROWS), groups)
     if cells <= 1:
         return [np.arange(groups)]
     # The middles of groups, some groups at a time.

@@ -400,7 +400,8 @@ class _Pool:
 
     def _free(self) -> CodeArray:
         """Return the records that nobody took; the links of one that was taken lead on."""
-        return self.ordered[self.links[0][:-1] == np.arange(len(self.ordered))]
+        free: BoolArray = self.links[0][:-1] == np.arange(len(self.ordered))
+        return self.ordered[free]
 
     def _drawn(self, sets: Sets, amounts: IntArray) -> Buckets:
         pool = self._near(self.ordered[:0])
