@@ -16,7 +16,7 @@ from reveil.series import judging
 from reveil.tables.formats import csv_file
 from reveil.tables.formats.csv_file import CsvFile
 from reveil.testing import hospital
-from reveil.vault import writing
+from reveil.vault import Vault, writing
 from reveil.verification import rows, surface
 from reveil.verification.judges import tau_safety
 from reveil.verification.surface import check_order
@@ -61,6 +61,21 @@ def test_the_bytes_do_not_depend_on_the_pieces(tmp_path, monkeypatch, suffix):
     whole = published(tmp_path / "whole", suffix, monkeypatch, small=False)
     pieces = published(tmp_path / "pieces", suffix, monkeypatch, small=True)
     assert whole == pieces
+
+
+@pytest.mark.parametrize("lost", [0, 299])
+def test_what_the_books_lost_is_missed_in_whatever_part_it_is(tmp_path, monkeypatch, lost):
+    """The vault's books and the record of the judge are compared some people at a time."""
+    monkeypatch.setattr(judging, "_AT_ONCE", 50)
+    frame = hospital.coded(300, columns=2, seed=2).with_row_index("pid")
+    schema = rv.Schema(person="pid", quasi=["q1", "q2"], sensitive="disease")
+    series = rv.Series.open(tmp_path / "vault", schema, rv.TauSafety(m=2), seed=3)
+    series.publish(frame)
+    with Vault.open(tmp_path / "vault", create=False) as vault, vault.store.transaction("ledger_told") as connection:
+        connection.execute("DELETE FROM ledger_told WHERE person = ?", [lost])
+    with pytest.raises(VerificationError, match="1 persons were told other signatures than it remembers"):
+        series.publish(frame.with_columns(q1=pl.col("q1") + 1))
+    assert len(series.history()) == 1
 
 
 def test_a_text_is_cut_at_ends_of_records(tmp_path, monkeypatch):
