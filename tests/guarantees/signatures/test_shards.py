@@ -13,9 +13,10 @@ import reveil as rv
 from reveil.core.errors import InfeasibleError, VerificationError
 from reveil.core.randomness import Dice
 from reveil.guarantees.signatures import exchanging, machine
+from reveil.guarantees.signatures import pool as pools
 from reveil.guarantees.signatures.frequencies import steps
-from reveil.guarantees.signatures.machine import CodePoints
 from reveil.guarantees.signatures.signature_based import points_of, space_of
+from reveil.guarantees.signatures.space import CodePoints
 from reveil.models.encoding import encode
 from reveil.tables.snapshot import Snapshot
 from reveil.testing.series import histories, schema
@@ -32,7 +33,8 @@ many = settings(deadline=None, max_examples=160, suppress_health_check=[HealthCh
 def parts_of(rows):
     """Let parts be of so few records."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine, "REGION_ROWS", rows)
+        patch.setattr(pools, "REGION_ROWS", rows)
+        patch.setattr(machine, "SPLIT_ROWS", rows)
         patch.setattr(exchanging, "SHARD_ROWS", rows)
         patch.setattr(tau_safety, "_AT_ONCE", rows)
         yield
@@ -136,8 +138,8 @@ def test_a_pool_is_drawn_by_region_without_a_rest():
     plan = steps(counts, 2)
     for rows in (40, 100, 1_000):
         with parts_of(rows):
-            pool = machine._Pool(records, values, space_of(codes), len(VALUES))
-            drawn = pool.draw(plan)
+            pool = pools.Pool(records, values, space_of(codes), len(VALUES))
+            drawn = machine.Buckets(*pool.draw(plan))
         assert not pool.left.any()
         assert np.array_equal(np.sort(drawn.records.items), records)
         assert all((values[drawn.records[s]] == drawn.sets.members[s]).all() for s in range(len(drawn.records)))

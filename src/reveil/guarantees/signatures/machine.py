@@ -8,7 +8,7 @@ is split once more with all that it holds.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ import numpy.typing as npt
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
 from reveil.core.kernels import nearest_free, split, tries
 from reveil.core.threads import each
-from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
+from reveil.guarantees.signatures.frequencies import fewest_counterfeits, known_steps, padding, quota
+from reveil.guarantees.signatures.pool import Pool, starts_of
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
@@ -26,46 +27,10 @@ if TYPE_CHECKING:
     from reveil.guarantees.signatures.planning import Plan
     from reveil.guarantees.signatures.searching import Search
     from reveil.guarantees.signatures.situation import Situation
-    from reveil.models.encoding import Codes
+    from reveil.guarantees.signatures.space import CodePoints, FloatArray, KeyArray, Space
 
-FloatArray = npt.NDArray[np.float64]
-KeyArray = npt.NDArray[np.uint64]
-REGION_ROWS = 500_000  # new records that are drawn together; more are drawn region by region
+SPLIT_ROWS = 500_000  # records of buckets that are split together
 GROUPS_OF_SIGNATURE = 10  # on average; a plan for a first release with fewer is not followed
-
-
-@dataclass(frozen=True)
-class CodePoints:
-    """The normalised positions of the quasi values of records: a row for each that is asked for."""
-
-    codes: Codes = field(repr=False)
-
-    def __getitem__(self, records: CodeArray | slice) -> FloatArray:
-        """Return the points of some records."""
-        columns = [column.positions[column.codes[records]] for column in self.codes.quasi]
-        points = np.empty((len(columns[0]) if columns else 0, len(columns)))
-        for a, places in enumerate(columns):
-            points[:, a] = places
-        return points
-
-
-@dataclass(frozen=True)
-class Space:
-    """Where records lie: ``points[records]`` are their points, and ``ranks`` is their order along a curve through them.
-
-    Points are made where they are needed, of the records that are looked at (see :class:`CodePoints`). ``keys`` are the
-    keys of a BANG file, where groups are to follow its regions: equal keys from release to release are equal places.
-    """
-
-    points: FloatArray | CodePoints
-    ranks: IntArray
-    keys: KeyArray | None = None
-
-    @classmethod
-    def nowhere(cls, size: int, rng: Dice) -> Space:
-        """Return a space in which nearness is chance: choices by distance become choices by dice."""
-        ranks = rng.permutation(size).astype(np.int64)
-        return cls(ranks.astype(np.float64)[:, None], ranks)
 
 
 @dataclass(frozen=True)
@@ -213,7 +178,7 @@ def _placed(now: Situation, space: Space, m: int, rng: Dice, planned: Plan | Non
         movers, fresh = movers[of_record[movers] < 0], fresh[of_record[fresh] < 0]
     groups = old.split(space.points, swap=False)
     record, left_over = _fit_movers(groups, movers, now, space)
-    pool = _Pool(fresh, now.values, space, width)
+    pool = Pool(fresh, now.values, space, width)
     holes = rng.child("holes").permutation(np.flatnonzero(record < 0))
     lacking = np.bincount(groups.value[holes], minlength=width).astype(np.int64)
     allowed = quota(lacking, pool.left.copy(), m)
@@ -223,7 +188,7 @@ def _placed(now: Situation, space: Space, m: int, rng: Dice, planned: Plan | Non
         groups = groups.join(_mover_groups(left_over, now, pool, m, rng))
     if pool.left.any():
         counts = pool.left + padding(pool.left, now.domain, m)
-        drawn = pool.draw(known_steps(counts, m, known, weights))
+        drawn = Buckets(*pool.draw(known_steps(counts, m, known, weights)))
         groups = groups.join(drawn.split(space.points, swap=False))
     return groups
 
@@ -283,7 +248,7 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     ranks = space.ranks[_anchors(groups)[groups.group[holes]]]
     order = np.lexsort((ranks, groups.value[holes]))
     holes, ranks = holes[order], ranks[order]
-    starts = _starts(groups.value[holes], now.width)
+    starts = starts_of(groups.value[holes], now.width)
     told = now.told_values(movers)
     found = nearest_free.fit_movers(
         nearest_free.Movers(movers, told.members, told.offsets),
@@ -303,11 +268,11 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     return record, movers[~placed]
 
 
-def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: Dice) -> Groups:
+def _mover_groups(movers: CodeArray, now: Situation, pool: Pool, m: int, rng: Dice) -> Groups:
     """Form groups of m values around movers, who may share a signature with nobody's past."""
     movers = movers[np.argsort(now.values[movers], kind="stable")]
     told = now.told_values(movers)
-    starts = _starts(now.values[movers], now.width)
+    starts = starts_of(now.values[movers], now.width)
     records, values = pool.gather(movers, told, starts, rng.child("values of movers").permutation(now.domain), m)
     signatures = Sets.of_rows(values)
     inside = np.argsort(values, axis=1, kind="stable")
@@ -320,105 +285,12 @@ def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: D
     )
 
 
-class _Pool:
-    """New records by value along the curve, from which each is taken once.
-
-    To the kernels the records of the pool are 0, 1, 2 ..., and those that others are to be near to come behind them.
-    """
-
-    def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
-        self.values, self.space, self.width = values, space, width
-        order = np.lexsort((space.ranks[records], values[records]))
-        self.ordered = records[order].astype(np.int32)
-        self.starts = _starts(values[self.ordered], width)
-        self.links = np.arange(len(records) + 1, dtype=np.int64), np.arange(len(records) + 1, dtype=np.int64)
-        self.left = np.diff(self.starts)
-
-    def _near(self, targets: CodeArray) -> nearest_free.Pool:
-        """Return the pool as kernels see it, beside some other records."""
-        every = np.concatenate([self.ordered, targets])
-        numbers = np.arange(len(self.ordered), dtype=np.int32)
-        return nearest_free.Pool(numbers, self.starts, *self.links, self.space.ranks[every], self.space.points[every])
-
-    def _named(self, taken: CodeArray) -> CodeArray:
-        return np.append(self.ordered, np.int32(-1))[taken]
-
-    def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
-        """Take a near record for each hole, as far as the quota goes."""
-        if not len(wanted) or not quota.any():
-            return np.full(len(wanted), -1, np.int32)
-        targets, of_hole = np.unique(anchors, return_inverse=True)
-        near = (of_hole + len(self.ordered)).astype(np.int32)
-        taken = self._named(nearest_free.fill_holes(self._near(targets), quota, wanted, near))
-        self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
-        return taken
-
-    def gather(
-        self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
-    ) -> tuple[CodeArray, CodeArray]:
-        """Form groups around movers."""
-        every = np.concatenate([self.ordered, movers]).astype(np.int32)
-        numbers = np.arange(len(self.ordered), len(every), dtype=np.int32)
-        given = nearest_free.Movers(numbers, told.members, told.offsets)
-        records, values = nearest_free.gather_groups(
-            given, starts, self._near(movers), self.left, self.values[every], domain, m
-        )
-        return np.append(every, np.int32(-1))[records], values
-
-    def draw(self, plan: list[Step]) -> Buckets:
-        """Draw the records of each step; a step without any is no bucket.
-
-        A large pool is drawn region by region of the curve: each region as much of each step as it has of all its
-        values, and no more than its share; the records that are left over are drawn together.
-        """
-        sets = Sets.of([step.values.tolist() for step in plan])
-        amounts = np.array([step.amount for step in plan], np.int64)
-        regions = -(-int(self.left.sum()) // REGION_ROWS)
-        if regions <= 1:
-            return self._drawn(sets, amounts)
-        free = self._free()
-        place = np.argsort(self.space.ranks[free], kind="stable")
-        found = []
-        for part in np.array_split(free[place], regions):
-            region = _Pool(part, self.values, self.space, self.width)
-            share = amounts * len(part) // len(free)
-            mine = np.zeros_like(amounts)
-            left = region.left.copy()
-            for j, step in enumerate(plan):
-                mine[j] = min(int(share[j]), int(left[step.values].min()))
-                left[step.values] -= mine[j]
-            found.append(region._drawn(sets, mine))
-            amounts = amounts - mine
-        taken = np.concatenate([drawn.records.items for drawn in found])
-        rest = _Pool(np.setdiff1d(free, taken), self.values, self.space, self.width)
-        found.append(rest._drawn(sets, amounts))
-        self.left = rest.left
-        return Buckets(
-            Sets(Ragged.concatenate([drawn.sets.lists for drawn in found])),
-            Ragged.concatenate([drawn.records for drawn in found]),
-        )
-
-    def _free(self) -> CodeArray:
-        """Return the records that nobody took; the links of one that was taken lead on."""
-        free: BoolArray = self.links[0][:-1] == np.arange(len(self.ordered))
-        return self.ordered[free]
-
-    def _drawn(self, sets: Sets, amounts: IntArray) -> Buckets:
-        pool = self._near(self.ordered[:0])
-        order, offsets = nearest_free.draw_steps(pool, self.left, sets.members, sets.offsets, amounts)
-        return Buckets(sets, Ragged(offsets, self._named(order)))
-
-
-def _starts(values: CodeArray, width: int) -> IntArray:
-    return offsets_of(np.bincount(values, minlength=width))
-
-
 def _shares(ends: IntArray) -> list[slice]:
     """Cut buckets, which end at these places of a list, into runs of about equally many records.
 
     There is one for each core, and as many more as keep the points of a run few, where buckets are not larger.
     """
-    runs = max(os.cpu_count() or 1, -(-int(ends[-1]) // REGION_ROWS))
+    runs = max(os.cpu_count() or 1, -(-int(ends[-1]) // SPLIT_ROWS))
     cuts = np.searchsorted(ends, np.arange(1, runs) * int(ends[-1]) // runs)
     bounds = np.unique([0, *cuts, len(ends) - 1])
     return [slice(int(a), int(b)) for a, b in pairwise(bounds)]

@@ -16,8 +16,9 @@ from reveil.guarantees.signatures.widths import published_widths
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
     from reveil.core.kernels.assigning import CellWidths
-    from reveil.guarantees.signatures.machine import Groups, Space
+    from reveil.guarantees.signatures.machine import Groups
     from reveil.guarantees.signatures.situation import Situation
+    from reveil.guarantees.signatures.space import Space
     from reveil.models.encoding import Codes
 
 

@@ -21,7 +21,8 @@ from reveil.guarantees.checks import check_memory, check_names, check_no_method,
 from reveil.guarantees.draft import Draft, Grouped, Left, Remembered, Rows, Values
 from reveil.guarantees.signatures.adopted import adopted_signatures, published_alone
 from reveil.guarantees.signatures.forms import as_formed
-from reveil.guarantees.signatures.machine import CodePoints, Groups, Space, lone_groups
+from reveil.guarantees.signatures.machine import Groups, lone_groups
+from reveil.guarantees.signatures.space import CodePoints, Space
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.tables.notation import parsed
 
