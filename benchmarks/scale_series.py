@@ -15,6 +15,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import reveil as rv
 from benchmarks.case_table import QUASI, RELEASES, SENSITIVE, snapshots
@@ -24,6 +25,8 @@ from reveil.vault import Vault
 
 M = 4
 EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence"
+PAGE = EVIDENCE.parent / "series-at-scale.md"
+MARK = "<!-- the table is written by benchmarks/scale_series.py -->"
 
 
 def schema() -> rv.Schema:
@@ -94,7 +97,10 @@ def report(given: list[str]) -> None:
         lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
         attacked = Path(path).with_suffix(".audit.json")
         found[name] = {"releases": lines, "audit": json.loads(attacked.read_text()) if attacked.exists() else None}
-    (EVIDENCE / "scale_series.json").write_text(json.dumps(found, indent=1) + "\n")
+    (EVIDENCE / "scale_series.json").write_text(json.dumps(found) + "\n")
+    before, _, rest = PAGE.read_text().partition(f"{MARK}\n")
+    after = rest.partition("\n\n")[2]
+    PAGE.write_text(f"{before}{MARK}\n{table(found)}\n\n{after}")
     for figure, (label, of) in FIGURES.items():
         places = sorted({row["rows"] for series in found.values() for row in series["releases"]})
         lines_of = {
@@ -104,6 +110,27 @@ def report(given: list[str]) -> None:
         }
         chart = charts.lines(label, places, lines_of, x_label="rows of the release", y_label=label, log_x=True)
         (EVIDENCE / f"scale_series_{figure}.svg").write_text(charts.svg(chart, file=True) + "\n")
+
+
+def table(found: dict[str, Any]) -> str:
+    """Return some releases of each series as a table of the page."""
+    lines = [
+        "| series | release | rows | CPU s | µs a row | mean width | counterfeits | vault, B a person | peak, MiB |",
+        "|:---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, series in found.items():
+        rows = series["releases"]
+        for row in [rows[0], *(one for one in rows[1:-1] if one["release"] % 14 == 0), rows[-1]]:
+            cells = [
+                name,
+                row["release"],
+                f"{row['rows']:,}",
+                f"{row['cpu']:.1f}",
+                f"{1e6 * row['cpu'] / row['rows']:.0f}",
+            ]
+            cells += [f"{row['gcp']:.3f}", row["counterfeits"], f"{row['vault'] / row['persons']:,.0f}"]
+            lines.append(f"| {' | '.join(map(str, [*cells, round(row['peak_all'] / 2**20)]))} |")
+    return "\n".join(lines)
 
 
 FIGURES = {
