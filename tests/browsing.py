@@ -11,7 +11,10 @@ from pathlib import Path
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 SIZES = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 390, "height": 844}}
 SCHEMES = ("light", "dark")
-SCREENS = os.environ.get("REVEIL_SCREENS")  # a folder: screens are kept there (make screens)
+SCREENS = os.environ.get("REVEIL_SCREENS")  # a folder: screens for the documentation are kept there (make screens)
+SEEN = os.environ.get("REVEIL_SCREENSHOTS")  # a folder: everything that was seen is kept there, for those who look
+CUT = """() => [...document.querySelectorAll('svg.chart')].filter(
+    own => own.getBoundingClientRect().width > own.parentElement.clientWidth + 1).length"""
 
 
 class Watched:
@@ -47,6 +50,7 @@ def check_page(page, name):
             page.set_viewport_size(viewport)
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 1, f"{name} is {wide} pixels too wide when {size}"
+            assert page.evaluate(CUT) == 0, f"{name} has a chart that is seen in part when {size}"
             assert serious(page) == [], f"{name}, {size}, {scheme}"
             keep_screen(page, name, size, scheme)
     page.emulate_media(color_scheme="light")
@@ -66,11 +70,13 @@ def serious(page):
 
 
 def keep_screen(page, name, size, scheme):
-    """Keep a screen for the documentation: wide and light, and narrow and dark."""
+    """Keep a screen: for the documentation wide and light, and narrow and dark; all of them for those who look."""
+    kept = [Path(SEEN) / f"{name}-{size}-{scheme}.png"] if SEEN else []
     if SCREENS and (size, scheme) in (("wide", "light"), ("narrow", "dark")):
-        folder = Path(SCREENS)
-        folder.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=folder / f"{name}-{size}.png", full_page=True, scale="css")
+        kept.append(Path(SCREENS) / f"{name}-{size}.png")
+    for path in kept:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=path, full_page=True, scale="css")
 
 
 def with_keys(page, selector, key="Enter", most=250):

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 import reveil as rv
 from benchmarks.floor import coded, least_work, quasi_of
 from benchmarks.papers.common import SHARED, progress
+from benchmarks.papers.grown_leaves import grown
 from reveil.analysis.measures.base import Subject
 from reveil.analysis.measures.query_error import cell_shares, estimates, in_blocks
 from reveil.analysis.workload import Windows, true_counts, windows
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 ADULT = ["age", "education-num", "hours-per-week"]
 Line = dict[str, Any]
+FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +38,13 @@ class LeafScan(rv.RPlusTree):
     name: ClassVar[str] = "leaf-scan"
     block: int = 5
 
+    def leaves(self, codes: Codes, rng: Dice) -> Partition:
+        """Return the leaves: packed in bulk."""
+        return super().group(codes, rv.KAnonymity(self.block), rng)
+
     def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:
-        """Pack small leaves and scan them in their order; what is left over at the end joins the last group."""
-        small = super().group(codes, rv.KAnonymity(self.block), rng)
+        """Scan small leaves in their order; what is left over at the end joins the last group."""
+        small = self.leaves(codes, rng)
         k, ends, starts = model.minimum_size, small.offsets[1:], [0]
         while small.n - starts[-1] >= 2 * k:
             end = int(ends[np.searchsorted(ends, starts[-1] + k)])
@@ -45,6 +52,23 @@ class LeafScan(rv.RPlusTree):
                 break
             starts.append(end)
         return Partition(small.order, np.array([*starts, small.n], np.int64), small.n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrownScan(LeafScan):
+    """The same with leaves that grew record by record, split by comparing all pairs: the source's own tree."""
+
+    name: ClassVar[str] = "grown-scan"
+
+    def leaves(self, codes: Codes, rng: Dice) -> Partition:  # noqa: ARG002  (it has its own sequence)
+        """Insert the records in a random sequence; every column counts alike."""
+        order, starts = grown(shares_of(codes), self.block)
+        return Partition(order.astype(np.int32), starts, codes.n)
+
+
+def shares_of(codes: Codes) -> FloatArray:
+    """Return the place of each record in each column as a share of the column."""
+    return np.stack([a.codes / max(int(a.codes.max(initial=0)), 1) for a in codes.quasi], axis=1)
 
 
 @dataclass(frozen=True)
@@ -88,6 +112,7 @@ def methods(block: int = 5) -> dict[str, Any]:
         "BangA nested": rv.BangA(block=block, form="nested"),
         "R+-tree": rv.RPlusTree(fanout=5),
         "R+-tree, leaf scan": LeafScan(fanout=5, block=block),
+        "R+-tree, grown": GrownScan(fanout=5, block=block),
     }
 
 
@@ -110,12 +135,16 @@ def times(sizes: Sizes) -> list[Line]:
         def packed(codes: Codes = codes) -> None:
             rv.RPlusTree(fanout=5).group(codes, rv.KAnonymity(5), Dice.of_seed(0))
 
+        def inserted(codes: Codes = codes) -> None:
+            grown(shares_of(codes), 5)
+
         def sort(frame: pl.DataFrame = frame) -> None:
             frame.sort(quasi_of(frame))
 
-        one, bang, tree = (least_work(run, sizes.times) for run in (sort, filed, packed))
-        progress(f"{name}, {rows:,} x {columns}: {bang:.1f} s and {tree:.1f} s of work")
-        found.append({"table": name, "records": rows, "dimensions": columns, "bang": bang / one, "rtree": tree / one})
+        one, bang, tree, insert = (least_work(run, sizes.times) for run in (sort, filed, packed, inserted))
+        progress(f"{name}, {rows:,} x {columns}: {bang:.1f}, {tree:.1f} and {insert:.1f} s of work")
+        ratios = {"bang": bang / one, "rtree": tree / one, "grown": insert / one}
+        found.append({"table": name, "records": rows, "dimensions": columns, **ratios})
     return found
 
 
@@ -192,7 +221,7 @@ def queried(sizes: Sizes) -> tuple[list[Line], list[Line]]:
     over_d: list[Line] = []
     over_k: list[Line] = []
     for name, method in methods().items():
-        if name == "R+-tree, leaf scan":
+        if name in {"R+-tree, leaf scan", "R+-tree, grown"}:
             continue  # where k is small its groups are nearly those of the tree
         releases = published(frame, method, tuple(sorted({QUERIED_K, *sizes.query_ks})))
         subjects = {k: Subject(snapshot, release) for k, release in releases.items()}

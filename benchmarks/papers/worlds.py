@@ -26,7 +26,7 @@ SETTING = (
     "So the levels of loss cannot be compared, only how they stand to each other.",
     "Work is processor time of all threads, from the frame to the verified and confirmed file, vault included.",
     "It is given in floors: polars reads, sorts and writes the table. The machine was busy with other things.",
-    "Left out: two older algorithms (section 6.1), which are not part of this package, and N above 148,318 people.",
+    "The older algorithms (section 6.1) have a chapter of their own. Left out: N above 148,318 people.",
 )
 
 
@@ -70,13 +70,6 @@ def told(found: Found, sizes: Sizes) -> Experiment:
             _again(found, sizes),
             *_adult(found),
             *_moving(found),
-            Finding(
-                "the older algorithms (figures 1 to 5)",
-                "one loses a little less, one much more; both take exponentially longer with the number of releases",
-                "",
-                "not compared",
-                "They are not part of this package, and do not keep the promise beyond two releases.",
-            ),
         ],
         tables=_tables(found),
         plot=Plot("Loss of ten releases, matched and projected", places, drawn, "release", "mean width of a cell"),

@@ -1,7 +1,8 @@
 """How wrong counts are that name two quasi columns and a set of sensitive values, on any form of release.
 
 The answer of a reader: over all rows, the chance that the row lies in the window (its box spread evenly, column by
-column) times the share of its group's values that were asked for, less what is counterfeit.
+column) times the share of its group's values that were asked for, less what is counterfeit
+or dirty: the manifest tells how many such rows there are.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def query_error(frame: pl.DataFrame, release: rv.Release, schema: rv.Schema, see
     counts = values["count"].to_numpy() if "count" in values.columns else np.ones(len(codes))
     size = len(subject.group_rows)
     total = np.bincount(groups, counts, size)
-    real = 1 - subject.group_fakes / np.maximum(subject.group_rows, 1)
+    real = subject.clean * (1 - subject.group_fakes / np.maximum(subject.group_rows, 1))
     index = [column.index.astype(np.intp) for column in columns]
     errors = []
     for q in range(QUERIES):

@@ -70,7 +70,7 @@ class ChangingTable:
         many = self.releases if releases is None else releases
         if self.name == "hospital":
             return hospital.year(self.persons, months=many)
-        return _changing(_pool(self.name), self.persons, many)
+        return changing(pool_of(self.name), self.persons, many)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def last_of(
         )
 
 
-def _pool(name: str) -> pl.DataFrame:
+def pool_of(name: str) -> pl.DataFrame:
     """Return the people of a real table in an order drawn once, more than are ever published."""
     file, sensitive, quasi = REAL[name]
     frame = pl.read_parquet(SHARED / f"{file}.parquet", columns=[*quasi, sensitive])
@@ -136,7 +136,7 @@ def _pool(name: str) -> pl.DataFrame:
     return frame.sample(fraction=1, shuffle=True, seed=1).with_row_index("pid")
 
 
-def _changing(pool: pl.DataFrame, persons: int, releases: int) -> Iterator[pl.DataFrame]:
+def changing(pool: pl.DataFrame, persons: int, releases: int) -> Iterator[pl.DataFrame]:
     rng = np.random.default_rng(0)
     sensitive = pool.columns[-1]
     here, met = np.arange(persons), persons

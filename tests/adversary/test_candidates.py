@@ -11,6 +11,7 @@ from reveil.adversary import candidates
 from reveil.adversary.candidates import Candidates, exclude_by_counting
 from reveil.adversary.gathering import gather
 from reveil.core.arrays import Ragged
+from reveil.releases import linking
 
 SCHEMA = rv.Schema(person="pid", quasi=["x", "y"], sensitive="disease")
 
@@ -50,6 +51,19 @@ def test_candidates_are_the_boxes_around_a_person(drawn):
     # A list shorter than the table leaves strangers, who may be anywhere.
     strangers = len(boxes) if len(persons) < len(boxes) else 0
     assert view.fits.tolist() == [sum(g in own for own in expected) + strangers for g in range(view.n_groups)]
+
+
+@given(tables())
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hulls_that_are_tested_again_give_the_same(monkeypatch, drawn):
+    persons, boxes = drawn
+    fast = gathered(persons, boxes)
+    with monkeypatch.context() as own:
+        own.setattr(linking.DistinctBoxes, "hulls_suffice", False)
+        slow = gathered(persons, boxes)
+    assert [one.tolist() for one in fast.candidates] == [one.tolist() for one in slow.candidates]
+    assert fast.fits.tolist() == slow.fits.tolist()
+    assert fast.crowded.tolist() == slow.crowded.tolist()
 
 
 @given(tables())

@@ -72,12 +72,40 @@ def evidence_at(level, persons, series, dice):
     return replace(evidence, views=tuple(views))
 
 
+def shares_at(level, series, numbers, persons, evidence):
+    """Return a function from person, place in ``numbers`` and value to the share of worlds, every world counted."""
+    known = changes(series, numbers) if level in ("events", "ids") else None
+    if level == "nothing":  # whoever fits a group may have any of its rows, or not be there; nothing links releases
+
+        def share(person, place, value):
+            view = evidence.views[numbers[place]]
+            group = int(view.candidates[evidence.persons.to_list().index(person)][0])
+            values = [series[numbers[place]][0][other] for other in series[numbers[place]][1][group]]
+            return values.count(value) / int(view.fits[group])
+
+        return share
+    keyed = level == "ids"  # a row is a record and its value, and a person's record keeps its id
+
+    def told(person, t):
+        return (person, series[t][0][person]) if keyed else series[t][0][person]
+
+    seen = [[Group(group, tuple(told(person, t) for person in group)) for group in series[t][1]] for t in numbers]
+    same = (lambda _, own: len({row[0] for row in own.values()}) < 2) if keyed else None
+    worlds = enumerate_worlds(seen, known, plausible=same)
+
+    def share(person, place, value):
+        own = worlds.share(person, place).items()
+        return float(sum(part for row, part in own if (row[1] if keyed else row) == value))
+
+    return share
+
+
 def check(level, seed):
-    """Compare what the attacks say of one series with all its worlds, and with the truth."""
+    """Compare what the attacks say of one series with all its worlds, and with the truth; return how much was exact."""
     dice = np.random.default_rng([seed, *level.encode()])
     persons, series = series_of(dice)
     evidence = evidence_at(level, persons, series, dice)
-    worlds = {}
+    shares, compared = {}, 0
     for name in ATTACKS:
         found = registry.find("attacks", name)().run(evidence, np.random.default_rng(0))
         for i in range(len(found.person)):
@@ -86,30 +114,28 @@ def check(level, seed):
             person = evidence.persons[int(found.person[i])]
             at = -1 if found.at is None else int(found.at[i])
             at = next((t for t in numbers if person in series[t][0]), -1) if at < 0 else at
+            value = evidence.values[int(found.value[i])]
             said = (name, level, seed, person, at)
             if found.exact[i] and found.belief[i] >= 1:
-                assert series[at][0].get(person) == evidence.values[int(found.value[i])], said
-            if level not in ("presence", "events") or at not in numbers or found.value[i] < 0:
+                assert series[at][0].get(person) == value, said
+            if at not in numbers or found.value[i] < 0:
                 continue
-            if numbers not in worlds:
-                seen = [
-                    [Group(group, tuple(series[t][0][p] for p in group)) for group in series[t][1]] for t in numbers
-                ]
-                worlds[numbers] = enumerate_worlds(seen, changes(series, numbers) if level == "events" else None)
-            share = float(worlds[numbers].share(person, numbers.index(at)).get(evidence.values[int(found.value[i])], 0))
+            if numbers not in shares:
+                shares[numbers] = shares_at(level, series, numbers, persons, evidence)
+            share = shares[numbers](person, numbers.index(at), value)
             if found.exact[i]:
                 assert found.belief[i] == pytest.approx(share), said
+                compared += 1
             assert found.proven[i] <= share + 1e-9, said
+    return compared
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_beliefs_and_certainty(level):
-    for seed in range(40):
-        check(level, seed)
+    assert sum(check(level, seed) for seed in range(40)) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 def test_beliefs_and_certainty_of_five_thousand(level):
-    for seed in range(5000):
-        check(level, seed)
+    assert sum(check(level, seed) for seed in range(5000)) > 1000

@@ -1,5 +1,6 @@
 """Files of five other tools, read as they come: what three months of each tell together, and what they are worth."""
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +9,7 @@ import pytest
 import reveil as rv
 from reveil.core.errors import DataError
 from tests.cli.run import reveil
+from tests.docs.pages import page, rows
 
 OTHERS = Path(__file__).parents[3] / "shared" / "data" / "other_tools"
 real = pytest.mark.skipif(not OTHERS.is_dir(), reason="the releases of other tools are not here")
@@ -58,6 +60,50 @@ def test_they_are_measured_like_releases_of_our_own(family, hierarchies, gcp, su
     assert found["suppressed"] == suppressed
 
 
+def shown(name):
+    """Return the line of the page's table that begins so."""
+    (line,) = (line for line in rows(page("other-tools.md")) if name in line[0])
+    return line
+
+
+def figures(text):
+    return [float(number) for number in re.findall(r"[\d,]*\.?\d+", text.replace(",0", "0"))]
+
+
+@real
+def test_the_page_says_what_was_read_off():
+    told = {"ARX, global": 21, "ARX, local": 569, "anonypy": 407, "ANJANA": 12}
+    assert {name: int(shown(name)[1].split()[0].rstrip(",")) for name in told} == told
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    assert "569 of 9,600 occupations" in readme
+
+
+@real
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "guarantee", "key"),
+    [("tau-safety", rv.TauSafety(m=3), "counterfeits"), ("refinement", rv.Refinement(k=10, l=3), "withheld")],
+)
+def test_what_the_same_months_cost_with_reveil(tmp_path, name, guarantee, key):
+    own = schema(hierarchies=True)
+    series = rv.Series.open(tmp_path / "v", own, guarantee, seed=1)
+    files = [tmp_path / f"r{n}.csv" for n in (1, 2, 3)]
+    price = []
+    for file, raw in zip(files, TRUTH, strict=True):
+        manifest = series.publish_to(file, raw).release.manifest
+        price.append(manifest.counterfeits.total if key == "counterfeits" else manifest.withheld)
+    widths = [rv.measure(raw, file, own)["gcp"] for raw, file in zip(TRUTH, files, strict=True)]
+    found = rv.audit(files, own, truth=TRUTH, known="events")
+    line = shown(f"Reveil, {name}")
+    assert found.summary["certain"] == 0
+    assert found.summary["held"]
+    assert "**nobody**" in line[1]
+    if name == "tau-safety":
+        assert found.summary["highest_proven"] <= 1 / 3 + 1e-9
+    assert figures(line[2]) == pytest.approx(widths, abs=6e-4)
+    assert figures(line[3]) == price
+
+
 # Eight people; in the second month p4 has left, p9 has come, and p5 has another job.
 RAW = pl.DataFrame(
     {
@@ -94,6 +140,27 @@ def test_two_months_of_recodings_tell_who_changed(recode, learn):
     # Smith left the young with p4, baker came with p9; of the others only p5 changed, from cook to judge.
     assert told == {("p4", 1): "smith", ("p9", 2): "baker", ("p5", 1): "cook", ("p5", 2): "judge"}
     assert found.certain["right"].all()
+
+
+TOWNS = {"all": {"Westside": ["4410", "4411", "4412", "4413", "4415"], "Eastside": ["4520", "4521", "4522", "4523"]}}
+KNOWN_LABELS = rv.Schema(
+    person="pid", quasi=["age", "zip"], sensitive="job", types={"zip": "text"}, hierarchies={"zip": TOWNS}
+)
+AGES = (4 * (30 - 21) + 4 * (40 - 33)) / 19  # of 21 to 40: what (20,30] and (30,40] have of the ages that there are
+
+
+@pytest.mark.parametrize(
+    ("recode", "own", "zips"),
+    [
+        (sdcmicro, SMALL, 1 + 7 * 3 / 7),  # a star, and beginnings that four of eight numbers have
+        (amnesia, SMALL, 8),  # labels that nobody explains
+        (amnesia, KNOWN_LABELS, 4 * 4 / 8 + 4 * 3 / 8),  # five of nine leaves, and four
+    ],
+)
+def test_recodings_are_measured_by_hand(recode, own, zips):
+    found = rv.measure(RAW, recode(RAW), own)
+    assert found["gcp"] == pytest.approx((AGES + zips) / 16)
+    assert (found["suppressed"], found["counterfeits"]) == (0, 0)
 
 
 def test_labels_that_are_not_learnt_stand_for_anything():

@@ -56,6 +56,19 @@ def test_the_page_says_what_the_json_says(ward):
     assert {"releases.1.inserted", "releases.1.query_error.mean", "risk.columns.0.attacks.0.median.2"} <= keys
 
 
+def test_every_figure_about_beliefs_names_the_attacker(ward):
+    *_, text = ward
+    chapter = text.partition('<h2 id="risk">')[2].partition("<h2 ")[0]
+    captions = re.findall(r"<figcaption[^>]*>(.*?)</figcaption>", chapter, re.DOTALL)
+    assert len(captions) >= 3
+    assert all("somebody who knows who is in which release" in caption for caption in captions)
+    assert re.search(r"\(linkage\) by somebody who knows", chapter)
+    assert "the highest belief that is proven, of somebody who knows who is in which release" in text
+    assert "<th" in chapter
+    for heading in ("somebody who knows", "by"):  # of the tables by level and by attack
+        assert re.search(rf"<th[^>]*>{heading}<", chapter), heading
+
+
 def test_nothing_raw_is_told(ward):
     *_, content, text = ward
     assert nothing_raw(text)

@@ -155,6 +155,9 @@ def test_killed_after_it_was_abandoned_the_copies_go_with_the_same_command(folde
 
 def test_an_abandoned_release_stays_told(folder, calm):
     own = killed(folder, PENDING["during the copy"])
+    assert (folder / "r2.csv").exists()
+    assert not (folder / "r2.manifest.json").exists()
+    assert own.check(folder) == [], "half of a pending release is as it should be"
     told = tables(own.vault)
     with pytest.raises(RefusedError, match="release 1 is confirmed"):
         own.abandon(1)
@@ -165,6 +168,7 @@ def test_an_abandoned_release_stays_told(folder, calm):
     with pytest.raises(RefusedError, match="abandoned"):
         own.abandon(2)
     # Its table lies there without a manifest: nobody can take it for a release.
+    assert own.check(folder) == ["r2.csv has no manifest that can be read"]
     (folder / "r2.csv").unlink()
     own.publish_to(folder / "r3.csv", snapshot(3, 52, p7="gout"))
     manifest = json.loads((folder / "r3.manifest.json").read_text())

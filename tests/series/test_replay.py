@@ -71,6 +71,22 @@ def test_people_who_were_erased_do_not_end_it(published):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("option", [(), ("--tombstone",)])
+def test_their_snapshots_are_still_compared(published, option):
+    """The owner's file of that month has the erased person's record, and the vault does not know whose it is."""
+    config = published / "reveil.toml"
+    assert reveil("forget", "7", "-c", config, *option).returncode == 0
+    truths = [published / "t1.csv", published / "t2.csv"]
+    done = reveil("verify", "--series", "-c", config, "--truth", *truths)
+    assert done.returncode == 0, done.stderr
+    assert "2 releases, each beside those before it, 2 compared with their snapshots" in done.stderr
+    changed = pl.read_csv(truths[0]).with_columns(ill=pl.when(pl.col("pid") == 7).then(pl.lit("no")).otherwise("ill"))
+    changed.write_csv(truths[0])
+    done = reveil("verify", "--series", "-c", config, "--truth", truths[0])
+    assert done.returncode == 2
+    assert "is the snapshot of no release" in done.stderr
+
+
 def test_books_that_lost_something_are_found(published):
     series = rv.Series.load(published / "reveil.toml")
     with series._opened() as vault, vault.store.transaction() as connection:

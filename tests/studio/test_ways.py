@@ -71,7 +71,8 @@ def test_from_a_dropped_file_to_an_audited_release(browser, tmp_path, keyed):
         check_page(page, "new-series-columns")
         page.select_option("select[name='roles.ward']", "quasi")
         click("button:has-text('Propose a guarantee')")
-        assert "tau-safety" in page.locator(".lead").inner_text()
+        assert "a chance of 1 in 4" in page.locator(".lead").inner_text()
+        assert "tau-safety, m = 4" in page.inner_text("main")
         check_page(page, "new-series-proposal")
         click("button:has-text('Save and go on')")
         assert (folder / "january.toml").read_text().startswith("# What becomes of january.csv")
@@ -107,7 +108,9 @@ def test_a_series_is_explored_goes_on_and_is_looked_after(browser, tmp_path, key
         click = Clicks(page)
         page.goto(f"{served.url}/explore?config=hospital.toml")
         check_page(page, "explore")
-        page.select_option("#f-data", MONTHS[0])
+        for name in MONTHS[1:]:
+            page.uncheck(f"input[name=data][value='{name}']")
+        page.check(f"input[name=data][value='{MONTHS[0]}']")
         page.fill("#f-sample", "200")
         page.click("summary:has-text('Which settings')")
         page.fill("#f-tries", "m=2,3,4")
@@ -140,6 +143,11 @@ def test_a_series_is_explored_goes_on_and_is_looked_after(browser, tmp_path, key
         click("button:has-text('Verify the series')")
         headed(page, "The series is sound")
         check_page(page, "verify-series")
+        page.goto(f"{served.url}/report?config=hospital.toml")  # the tables of the releases are chosen, in their order
+        assert page.locator("input[name=truth]:checked").count() == 3
+        check_page(page, "report-series")
+        click("button:has-text('Write it')")
+        page.wait_for_selector("p:has-text('highest belief')")
 
 
 def test_other_tools_files_are_audited_and_found_out(browser, tmp_path, keyed):

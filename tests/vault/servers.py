@@ -60,6 +60,7 @@ class Server:
         self._run("initdb", "-D", self.data, "-U", OWNER, "-A", "trust", "--no-sync", "--locale=C", "--encoding=UTF8")
         conf = (
             f"local all {OWNER} trust",
+            f"local replication {OWNER} trust",
             "local all asks password",
             "local all all trust",
             "hostssl all all 127.0.0.1/32 trust",
@@ -97,6 +98,16 @@ class Server:
 
     def stop(self, mode: str = "fast") -> None:
         self._run("pg_ctl", "-D", self.data, "-w", "-s", "-m", mode, "stop", check=False)
+
+    def copied(self, folder: Path) -> Server:
+        """Return a read-only copy of this server that follows it, in a folder of its own, started."""
+        copy = object.__new__(Server)
+        copy.folder, copy._user = folder, self._user
+        folder.mkdir(mode=0o755)
+        self.own(folder)
+        self._run("pg_basebackup", "-D", copy.data, "-h", str(self.folder), "-U", OWNER, "-R", "-c", "fast", "--no-sync")
+        copy.start()
+        return copy
 
     def address(self, schema: str, user: str = OWNER, **more: object) -> str:
         query = "".join(f"&{name}={value}" for name, value in more.items())

@@ -9,6 +9,7 @@ from reveil.core.errors import BusyError, ConfigError
 from reveil.series.config import load_config
 from reveil.series.publisher_lock import only_publisher
 from reveil.vault.address import Address, folders_of, is_begun, place_of
+from tests.cli.run import reveil
 
 CONFIG = '[series]\nvault = "{}"\n[columns]\nage = "quasi"\n[guarantee]\nkind = "static"\nk = 2\n'
 
@@ -37,6 +38,17 @@ def test_an_address_shows_no_secrets():
     assert address.name == "hospital.vault"
     assert "word" not in repr(address)
     assert folders_of(address) == ()
+
+
+@pytest.mark.parametrize("where", ["me:hush@host/db", "me@host/db?password=hush", "host/db?schema=s&sslpassword=hush"])
+def test_a_password_in_an_address_is_refused_and_not_shown(tmp_path, where):
+    (tmp_path / "reveil.toml").write_text(CONFIG.format(f"postgresql://{where}"))
+    for arguments in (("vault", "init", "-c", tmp_path / "reveil.toml"), ("history", "-c", tmp_path / "reveil.toml")):
+        done = reveil(*arguments)
+        assert done.returncode == 2
+        assert "has a password in it" in done.stderr
+        assert "PGPASSWORD" in done.stderr
+        assert "hush" not in done.stderr + done.stdout
 
 
 def test_one_publisher_at_a_time_wherever_the_vault_is():

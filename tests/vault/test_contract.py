@@ -105,9 +105,9 @@ def registered(monkeypatch):
         def load(self):
             return PieceStore
 
-    real = registry.entry_points
-    more = {"reveil.stores": [Point()]}
-    monkeypatch.setattr(registry, "entry_points", lambda group: [*real(group=group), *more.get(group, [])])
+    real = registry.points
+    more = {"stores": [Point()]}
+    monkeypatch.setattr(registry, "points", lambda group: [*real(group), *more.get(group, [])])
     registry.find.cache_clear()
     registry.names.cache_clear()
     yield

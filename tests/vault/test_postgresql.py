@@ -11,7 +11,9 @@ import sys
 import time
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -21,13 +23,14 @@ from reveil.testing import check_vault, hospital
 from reveil.vault import Vault
 from reveil.vault.address import place_of
 from reveil.vault.copying import copy_vault
-from reveil.vault.sealed import postgresql
+from reveil.vault.sealed import postgresql, relations
 from reveil.vault.sealed.bucket_keys import BUCKETS, COMMONS
 from reveil.vault.sealed.failures import failure
 from reveil.vault.sealed.postgresql import PostgreSQL, initialise
+from tests.cli.run import reveil
 from tests.vault import servers
 from tests.vault.cases import change_of, pseudonym
-from tests.vault.test_sealed import ROWS, SECRET, TOLD, publish
+from tests.vault.test_sealed import ROWS, TOLD, publish
 
 pytestmark = [
     pytest.mark.server,
@@ -221,17 +224,44 @@ def test_a_full_disk_leaves_the_vault_as_it_was(server, address, small_disk):
     sql(server, "DROP TABLESPACE small")
 
 
-def test_the_whole_database_tells_nothing(server, address):
+def traces_of(vault):
+    """Return what the rows of people look like in bytes and in text: runs of eight numbers of a column."""
+    connection = vault.store.connection
+    for table in relations.tables_of(connection).values():
+        if not table.personal and table.name != relations.PLACEMENTS:
+            continue
+        for name, numbers in relations.whole(connection, table).to_dict().items():
+            run = numbers.to_list()[:8]
+            if len(set(run)) < 4 or run == sorted(run) or None in run:
+                continue  # which might be in any file
+            yield table.name, name, *(
+                np.array(run, kind).tobytes() for kind in ("<i4", ">i4", "<i8", ">i8") if max(map(abs, run)) < 1 << 31
+            )
+            yield table.name, name, *(mark.join(map(str, run)).encode() for mark in (",", ", ", "\t", "\n"))
+
+
+def test_the_whole_database_tells_nothing(server, address, tmp_path):
+    rare = [(pl.lit("zq ") + pl.col(name)).alias(name) for name in ("ward", "diagnosis")]  # a server's own files have words like internal
+    months = [month.with_columns(rare) for month in hospital.year(60, months=2, seed=1)]
+    series = rv.Series.open(address, hospital.schema(), rv.TauSafety(m=2), anchor=tmp_path / "v.anchor")
+    for month in months:
+        series.publish(month)
+    series.forget(months[0]["pid"][0])
+    texts = {text for month in months for name in ("town", "ward", "diagnosis") for text in month[name] if text}
+    persons = pl.concat([month["pid"] for month in months]).unique()
     with Vault.open(address) as vault:
-        publish(vault)
-        numbers = pseudonym(vault, "p1")
-        key = vault.key.hex()
+        assert vault.store.connection.execute("SELECT COUNT(*) FROM persons").fetchone()[0] > 50
+        numbers = [int(number) for own in vault.key.pseudonyms(persons) for number in own]
+        traces = list(traces_of(vault))
+        words = [vault.key.hex().encode(), bytes.fromhex(vault.key.hex()), *(text.encode() for text in texts)]
+    assert len({name for _, name, *_ in traces}) > 5  # codes, groups, rows
+    words += [bytes(word) for _, _, *own in traces for word in own]
+    words += [struct.pack(f"{order}q", number) for number in numbers[:40] for order in "<>"]
+    words += [str(number).encode() for number in numbers[:40]]
     content = server.dump()
-    words = [text.encode() for text in (SECRET, "nurse", key)]
-    words += [struct.pack(f"{order}q", number) for number in numbers for order in "<>"]
-    words += [str(number).encode() for number in numbers]
-    assert [text for text in words if text in content] == []
-    assert len(sql(server, f"SELECT * FROM {schema_of(address)}.history")) == 1
+    assert b"confirmed" in content
+    assert [word for word in words if word in content] == []
+    assert len(sql(server, f"SELECT * FROM {schema_of(address)}.history")) == 2
 
 
 def test_an_old_dump_does_not_open_after_an_erasure(server, address):
@@ -244,6 +274,37 @@ def test_an_old_dump_does_not_open_after_an_erasure(server, address):
         for place in [(COMMONS, 0), (bucket, 0), (bucket, 1)]:
             with pytest.raises(VaultError, match="not what was written"):
                 vault.store._pieces.opened(dump[place])
+
+
+@pytest.mark.slow
+def test_a_server_that_is_put_back_opens_with_the_keys_of_its_day_only(tmp_path):
+    keys = tmp_path / "v.keys"
+    with servers.running() as server:
+        address = server.address("s", keys=keys)
+        with Vault.open(address) as vault:
+            publish(vault)
+            person = pseudonym(vault, "p1")
+        then = keys.read_bytes()
+        server.stop()
+        shutil.copytree(server.data, f"{server.folder}/old", copy_function=shutil.copy2)
+        server.start()
+        with Vault.open(address) as vault:
+            vault.forget(*person)
+        server.stop()
+        for path in Path(f"{server.folder}/old").rglob("*"):
+            server.own(path)
+        server.own(Path(f"{server.folder}/old"))
+        shutil.rmtree(server.data)
+        Path(f"{server.folder}/old").rename(server.data)
+        server.start()
+        now = keys.read_bytes()
+        with pytest.raises(VaultError, match="not what was written") as caught:
+            Vault.open(address)
+        assert caught.value.hint
+        keys.write_bytes(then)  # who keeps old keys undoes erasures, and the documentation says so
+        with Vault.open(address) as vault:
+            assert vault.recall(*vault.key.pseudonyms(pl.Series(["p1"]))).person.tolist() == [0]
+        assert now != then
 
 
 def test_roles(server, tmp_path):
@@ -317,6 +378,48 @@ def test_what_can_be_wrong_with_a_server(server, address, tmp_path, monkeypatch)
         Vault.open(server.address("foreign_things", **keys))
 
 
+def test_the_command_says_it_with_exit_code_2(server, tmp_path, monkeypatch):
+    def said(address, *words):
+        config = hospital.config('kind = "tau-safety"\nm = 2', vault=address)
+        (tmp_path / "reveil.toml").write_text(config.replace("[series]", '[series]\nkeys = "c.keys"'))
+        done = reveil(*(words or ("publish", tmp_path / "s.csv", "-o", tmp_path / "r.csv")), "-c", tmp_path / "reveil.toml")
+        assert "Traceback" not in done.stderr
+        assert "hush" not in done.stderr + done.stdout
+        return done.returncode, done.stderr
+
+    next(hospital.year(60, months=1, seed=1)).write_csv(tmp_path / "s.csv")
+    monkeypatch.setenv("PGPASSWORD", "hush-hush")
+    sql(server, "DROP ROLE IF EXISTS asks")
+    sql(server, "CREATE ROLE asks LOGIN PASSWORD 'right'")
+    cases = {
+        "does not accept this password": server.address("t", "asks"),
+        "no such database": server.address("t").replace("/postgres?", "/nothing?"),
+        "cannot be made or was lost": "postgresql://owner@/postgres?host=/nowhere&schema=t",
+    }
+    for words, address in cases.items():
+        code, text = said(address, "history")
+        assert (code, words in text) == (2, True), text
+        assert "\n  " in text  # the remedy
+        assert not (tmp_path / "r.csv").exists()
+    code, text = said(server.address("t"), "vault", "check")
+    assert (code, "there is no vault in the schema 't'" in text) == (2, True), text
+    assert said(server.address("t"))[0] == 0
+    for change, words in (("layout = 99", "layout 99"), ("layout = 0", "no vault's"), ("layout = 1, format = 99", "format 99")):
+        sql(server, f"UPDATE t.vault SET {change}")
+        code, text = said(server.address("t"))
+        assert (code, words in text) == (2, True), text
+    sql(server, "UPDATE t.vault SET layout = 1, format = 1")
+    # The vault of a series about something else, under another name.
+    (tmp_path / "o.csv").write_text("a,b\n1,x\n2,y\n")
+    (tmp_path / "other.toml").write_text(
+        f'[series]\nname = "other"\nvault = "{server.address("t")}"\nkeys = "c.keys"\n[columns]\na = "quasi"\nb = "sensitive"\n'
+        '[guarantee]\nkind = "tau-safety"\nm = 2\n'
+    )
+    done = reveil("publish", tmp_path / "o.csv", "-c", tmp_path / "other.toml", "-o", tmp_path / "o2.csv")
+    assert done.returncode == 2, done.stderr
+    assert not (tmp_path / "o2.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [
@@ -368,6 +471,25 @@ def make_certificate(server):
     key.chmod(0o600)
     server.own(key)
     server.own(certificate)
+
+
+@pytest.mark.slow
+def test_a_real_replica_is_refused(tmp_path):
+    with servers.running() as server:
+        address = server.address("s", keys=tmp_path / "v.keys")
+        with Vault.open(address) as vault:
+            publish(vault)
+        copy = server.copied(server.folder / "copy")
+        try:
+            with Vault.open(copy.address("s", keys=tmp_path / "v.keys")) as vault:
+                assert vault.head() == 1
+                with pytest.raises(VaultError, match="read-only copy") as caught:
+                    publish(vault)
+            assert "primary" in str(caught.value.hint)
+            with pytest.raises(VaultError, match="read-only copy"):
+                initialise(copy.address("another", keys=tmp_path / "w.keys"), roles=True)
+        finally:
+            copy.stop("immediate")
 
 
 def test_a_read_only_copy_is_refused(server, address):

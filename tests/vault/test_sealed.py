@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import struct
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ import reveil as rv
 from reveil.core.errors import BusyError, ConfigError, RefusedError, VaultError
 from reveil.testing import check_vault, hospital
 from reveil.vault import Vault
-from reveil.vault.address import Address, anchor_beside, folders_of, place_of
+from reveil.vault.address import Address, anchor_beside, folders_of, is_begun, place_of
 from reveil.vault.copying import copy_vault
 from reveil.vault.sealed import relations
 from reveil.vault.sealed.bucket_keys import BUCKETS, COMMONS, BucketKeys
@@ -266,6 +267,25 @@ def test_a_series_goes_on_in_a_copy(tmp_path, first, second):
     assert moved.publish(months[2]).manifest["release"] == 3
     with pytest.raises(RefusedError, match="the series goes on there"):
         copy_vault(start, place_of(tmp_path / "d.vault"))
+
+
+def test_a_copy_that_fails_spoils_no_other_vault(tmp_path, monkeypatch):
+    start, end = tmp_path / "a.vault", place_of(tmp_path / "b.vault", sealed=True)
+    with Vault.open(start) as vault:
+        publish(vault)
+    with monkeypatch.context() as own, pytest.raises(OSError, match="no room"):
+        own.setattr("reveil.vault.copying._copy_releases", mock.Mock(side_effect=OSError("no room")))
+        copy_vault(start, end)
+    assert not is_begun(end)  # nothing is left of the attempt
+    with Vault.open(end) as vault:
+        publish(vault)
+    monkeypatch.setattr("reveil.vault.sealed.file_shelf.SealedFolder.exists", lambda _: False)  # somebody was faster
+    with pytest.raises(VaultError, match="there is a vault already"):
+        copy_vault(start, end)
+    with Vault.open(end) as vault:
+        assert vault.head() == 1
+    with Vault.open(start) as vault:
+        publish(vault)
 
 
 @pytest.mark.parametrize("more", [{}, {"sealed": True}], ids=["folder", "sealed"])

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
-from reveil.core.kernels import inside, ranges
+from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
+from reveil.core.kernels import inside, ranges, tallies
 from reveil.releases.box_search import points_inside
 from reveil.releases.linking import boxes_of, hidden_pairs, open_pairs
 from reveil.releases.nesting import evenly
@@ -67,16 +67,14 @@ def find_candidates(release: Release, groups: ReleaseGroups, known: tuple[Attrib
     # In a nest, whose place is known fits one box, however many are around it.
     throng = np.zeros(len(points), np.bool_) if boxes.whole else _throng(points, boxes)
     rest = np.flatnonzero(~throng)
-    found: list[tuple[CodeArray, CodeArray]] = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
-    hidden = hidden_pairs(points[rest], boxes)
-    for place, group in _pairs(points[rest], boxes, box_groups, hidden) if len(rest) else ():
-        point = rest[place].astype(np.int32)
-        np.add.at(fits, group, weights[point])
-        many += np.bincount(point, minlength=len(points))
-        good = many[point] <= MOST_GROUPS
-        found.append((point[good], group[good]))
-    point, group = (np.concatenate([part[i] for part in found]) for i in (0, 1))
-    del found
+    if boxes.hulls_suffice:
+        many[rest], inside_boxes = _tallied(points[rest], boxes.lo, boxes.hi, box_groups.lengths, weights[rest])
+        np.add.at(fits, box_groups.items, np.repeat(inside_boxes, box_groups.lengths))
+        listed = rest[many[rest] <= MOST_GROUPS]
+        point, group = _listed(points[listed], many[listed], boxes, box_groups)
+        point = listed[point].astype(np.int32)
+    else:
+        point, group = _tested(points, rest, weights, boxes, box_groups, fits, many)
     crowded = throng | (many > MOST_GROUPS)
     if len(np.unique(box_groups.items)) < len(box_groups.items):
         # Boxes that share a group (rows with boxes of their own) may name a pair twice.
@@ -92,8 +90,9 @@ def find_candidates(release: Release, groups: ReleaseGroups, known: tuple[Attrib
         fits[box_groups.items[np.repeat(touched, box_groups.lengths)]] += int(weights[throng].sum())
     good = ~crowded[point]
     point, group = point[good], group[good]
-    order = np.argsort(point.astype(np.int64) * n_groups + group)
-    of_point = Ragged.of_sorted_owners(point[order], len(points), group[order])
+    pair = point.astype(np.int64) * n_groups + group
+    pair.sort()
+    of_point = Ragged.of_sorted_owners(pair // n_groups, len(points), (pair % n_groups).astype(np.int32))
     return Candidates(of_point.take(of_person), fits, crowded[of_person])
 
 
@@ -153,6 +152,8 @@ def _throng(points: CodeArray, boxes: DistinctBoxes) -> BoolArray:
 def _hits(points: CodeArray, boxes: DistinctBoxes, chosen: IntArray) -> IntArray:
     """Return how many of the chosen boxes each point is in."""
     lo, hi = np.ascontiguousarray(boxes.lo[chosen]), np.ascontiguousarray(boxes.hi[chosen])
+    if boxes.hulls_suffice:
+        return _tallied(points, lo, hi, np.ones(len(lo), np.int64), np.ones(len(points), np.int64))[0]
     hits = np.zeros(len(points), np.int64)
     for point, place in points_inside(points, lo, hi):
         hits += np.bincount(point[boxes.contain(chosen[place], points[point])], minlength=len(points))
@@ -165,6 +166,49 @@ def _touched(points: CodeArray, boxes: DistinctBoxes) -> BoolArray:
     lo, hi = np.ascontiguousarray(boxes.lo), np.ascontiguousarray(boxes.hi)
     inside.any_inside(ranges.build(points), lo, hi, touched)
     return touched
+
+
+def _tallied(
+    points: CodeArray, lo: CodeArray, hi: CodeArray, amounts: IntArray, weights: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the sum of the amounts of the boxes around each point, and of the weights of the points in each box."""
+    hits, sums = np.zeros(len(points), np.int64), np.zeros(len(lo), np.int64)
+    if len(points):
+        tallies.tally(ranges.build(np.ascontiguousarray(points)), lo, hi, amounts, weights, hits, sums)
+    return hits, sums
+
+
+def _listed(
+    points: CodeArray, many: IntArray, boxes: DistinctBoxes, box_groups: Ragged[np.int32]
+) -> tuple[IntArray, CodeArray]:
+    """Return all pairs of a point and a group that has a box around it; ``many`` is how many each point has."""
+    offsets = offsets_of(many)
+    found = np.zeros(int(offsets[-1]), np.int32)
+    if len(found):
+        tree = ranges.build(np.ascontiguousarray(points))
+        tallies.items_around(tree, boxes.lo, boxes.hi, box_groups.offsets, box_groups.items, offsets[:-1].copy(), found)
+    return np.repeat(np.arange(len(points)), many), found
+
+
+def _tested(
+    points: CodeArray,
+    rest: IntArray,
+    weights: IntArray,
+    boxes: DistinctBoxes,
+    box_groups: Ragged[np.int32],
+    fits: IntArray,
+    many: IntArray,
+) -> tuple[CodeArray, CodeArray]:
+    """Return the same where hulls do not say what boxes hold; count into ``fits`` of groups and ``many`` of points."""
+    found: list[tuple[CodeArray, CodeArray]] = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
+    hidden = hidden_pairs(points[rest], boxes)
+    for place, group in _pairs(points[rest], boxes, box_groups, hidden) if len(rest) else ():
+        point = rest[place].astype(np.int32)
+        np.add.at(fits, group, weights[point])
+        many += np.bincount(point, minlength=len(points))
+        good = many[point] <= MOST_GROUPS
+        found.append((point[good], group[good]))
+    return np.concatenate([part[0] for part in found]), np.concatenate([part[1] for part in found])
 
 
 def _pairs(

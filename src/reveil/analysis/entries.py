@@ -60,7 +60,7 @@ class Holders:
 class ValuesAsked:
     """A column of the records that satisfy: its scale, entries (cells evenly, and by frequency), and holders.
 
-    Without ``holders`` there are no hard bounds: records were left out, and may have any value.
+    Without ``holders`` there are no hard bounds: records were left out or show a value of earlier, and may have any.
     """
 
     asked: AskedRows
@@ -78,7 +78,7 @@ def values_asked(
     asked = put(reader, expression, (name,), fine=name in reader.release.cells)
     by_frequency = asked.by_frequency()
     even, weighed = (_entries(part, scale, name) for part in (asked, by_frequency))
-    if reader.left_out != 0:
+    if reader.left_out != 0 or reader.stale((*asked.first, *asked.second, name)):
         return ValuesAsked(asked, scale, even, weighed, None)
     holders = _of_lines(asked, scale, name) if name in reader.apart else _of_rows(asked, scale, name)
     return ValuesAsked(asked, scale, even, weighed, holders)
@@ -145,8 +145,7 @@ def _chance(asked: AskedRows, share: FloatArray, values: FloatArray | None = Non
     if asked.second:
         part = (asked.sorted_values() if values is None else values) / np.maximum(reader.groups.rows, 1)[:, None]
         chance = (part[units.group].T * share).sum(axis=0)
-    placed = 1 - reader.unplaced / max(int(reader.groups.real.sum()), 1)
-    found: FloatArray = chance * placed * np.where(units.group >= 0, reader.real[np.maximum(units.group, 0)], 1.0)
+    found: FloatArray = chance * reader.placed * np.where(units.group >= 0, reader.real[np.maximum(units.group, 0)], 1.0)
     return found
 
 

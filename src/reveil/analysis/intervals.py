@@ -35,14 +35,20 @@ if TYPE_CHECKING:
 
 DEVIATIONS = 1.959964  # of a normal distribution, between which it is with 95 %
 WITHIN, ACROSS, LINKED, BEYOND = 0.2, 0.04, 0.13, 0.5
+FOREIGN = 0.2  # of the dirty records expected in a window: how far off that is
 _HALF = 0.5  # a count is a whole number
 _LEAST = 1e-300
 
 
 def interval(even: CountSums, weighed: CountSums, real: float = 1.0) -> tuple[float, float]:
-    """Return the ends of the interval of a count; ``real``: the share of rows that are no unplaced counterfeits."""
+    """Return the ends of the interval of a count; ``real``: the share of rows that are asked-for records.
+
+    Which rows are not, nobody can see: as if they were left out by dice, with what classes have in common.
+    """
     one, other = even.estimate * real, weighed.estimate * real
-    spread = DEVIATIONS * max(deviation(even), deviation(weighed)) + _HALF + BEYOND * abs(one - other)
+    lost = (1 - real) * max(even.estimate, weighed.estimate)
+    own = max(deviation(even), deviation(weighed))
+    spread = DEVIATIONS * np.sqrt(own**2 + real * lost + (FOREIGN * lost) ** 2) + _HALF + BEYOND * abs(one - other)
     return min(one, other) - spread, max(one, other) + spread
 
 

@@ -117,8 +117,19 @@ class ReleaseReader:
 
     @cached_property
     def unplaced(self) -> int:
-        """Counterfeits that are in no group that the manifest names."""
-        return max(self.release.manifest.counterfeits.total - int(self.groups.fakes.sum()), 0)
+        """Rows that are nobody's who was asked for, in no group that the manifest names: dirty records, counterfeits."""
+        manifest = self.release.manifest
+        return max(manifest.counterfeits.total - int(self.groups.fakes.sum()), 0) + manifest.dirty
+
+    @cached_property
+    def placed(self) -> float:
+        """The share of the rows that are somebody's who was asked for, of those that are no counterfeits of a group."""
+        return 1 - min(self.unplaced / max(int(self.groups.real.sum()), 1), 1.0)
+
+    def stale(self, names: Iterable[str]) -> int:
+        """Rows that may show another value than the snapshot has, where one of these columns is sensitive."""
+        sensitive = {*self.release.manifest.sensitive}
+        return (self.release.manifest.stale or 0) if sensitive & {*names} else 0
 
     @property
     def left_out(self) -> int | None:

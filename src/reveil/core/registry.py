@@ -7,7 +7,7 @@ also how a room asks for something of a room above it: a release knows that ques
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any
 
 from reveil.core.errors import ConfigError
@@ -29,9 +29,20 @@ GROUPS = (
 
 
 @cache
+def _installed() -> EntryPoints:
+    """Return all entry points of the installation: its files are read once, not once for each group."""
+    return entry_points()
+
+
+def points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of a group."""
+    return tuple(_installed().select(group=f"reveil.{group}"))
+
+
+@cache
 def names(group: str) -> tuple[str, ...]:
     """Return the names registered in a group, sorted."""
-    found = tuple(sorted({point.name for point in entry_points(group=f"reveil.{group}")}))
+    found = tuple(sorted({point.name for point in points(group)}))
     if not found:
         raise ConfigError(
             f"no {group} are registered",
@@ -43,7 +54,7 @@ def names(group: str) -> tuple[str, ...]:
 @cache
 def find(group: str, name: str) -> Any:
     """Return the registered object, or raise with the names that exist."""
-    for point in entry_points(group=f"reveil.{group}"):
+    for point in points(group):
         if point.name == name:
             return point.load()
     raise ConfigError(f"unknown {group.removesuffix('s')} {name!r}", hint=f"Known: {', '.join(names(group))}.")

@@ -66,6 +66,11 @@ class DistinctBoxes:
     depth: Numbers | None = None  # and how many combinations of values it has in the columns that are not known
     whole: bool = False  # whether all columns are known: then a point is in one box of a nest, the innermost
 
+    @property
+    def hulls_suffice(self) -> bool:
+        """Whether a point inside the hull of a box is inside the box, and no box hides another."""
+        return not self.exact and self.parent is None
+
     def contain(self, boxes: IntArray, codes: CodeArray) -> BoolArray:
         """Return whether each box holds the codes beside it, which are inside its hull."""
         good = np.ones(len(boxes), np.bool_)

@@ -22,7 +22,7 @@ from reveil.releases.manifest_files import MANIFEST, manifest_at, manifest_path,
 from reveil.releases.release import Release
 from reveil.series.walking import Walk
 from reveil.tables.formats import endings
-from reveil.vault.protocol import ADOPTED
+from reveil.vault.protocol import ADOPTED, PENDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -248,9 +248,13 @@ def _converted(table: Path, manifest_kept: Manifest, known: Mapping[str, str]) -
 
 
 def _damaged(folder: Path, rows: Iterable[ReleaseRow]) -> list[str]:
-    """Find files that a release was written to whose manifest is lost or cannot be read any more."""
+    """Find files that a release was written to whose manifest is lost or cannot be read any more.
+
+    A pending release may lack its manifest still: it is written last, and the command that finishes it does so.
+    """
     found = []
-    for given in sorted({row.path for row in rows if row.path is not None and row.manifest_digest is not None}):
+    out = [row for row in rows if row.state != PENDING and row.manifest_digest is not None]
+    for given in sorted({row.path for row in out if row.path is not None}):
         table = folder / Path(given).name
         manifest = manifest_path(table)
         # Elsewhere, a table of the same name may be anybody's; a damaged manifest of that name is ours.

@@ -160,7 +160,7 @@ def _judge(
     if population is not None and submission is None:
         raise _Incomplete("its groups are diluted by a registration list, which needs its snapshot (--truth)")
     if submission is not None:
-        _compare(vault, release, submission, who, promised, guarantee, method)
+        _compare(vault, release, submission, None if gone else who, promised, guarantee, method)
     if remembers:
         snapshot = submission.snapshot if submission is not None and population is not None else None
         replayed.add(
@@ -180,15 +180,19 @@ def _compare(
     vault: Vault,
     release: Release,
     submission: Submission,
-    who: np.ndarray,
+    who: np.ndarray | None,
     promised: Promised,
     guarantee: Guarantee,
     method: Grouper | None,
 ) -> None:
-    """Compare a release with its snapshot: row by row, where every row is a record's with its own value."""
+    """Compare a release with its snapshot: row by row, where every row is a record's with its own value.
+
+    Without knowing ``who`` is in which row (somebody was erased, whose record the snapshot still has) an assignment is
+    searched, as for any file.
+    """
     asked = promised if promised.judge.remembers else asked_for(guarantee, method)
     loose = asked.judge.loose(release, asked)
-    if loose or release.manifest.dirty or not (who >= 0).any():
+    if loose or release.manifest.dirty or who is None or not (who >= 0).any():
         verify(release, submission.snapshot, asked, loose=loose)
         return
     person = vault.recall(submission.high, submission.low).person

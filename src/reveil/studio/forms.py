@@ -24,6 +24,13 @@ def form_values(cls: type[StudioTask], form: SentForm) -> dict[str, object]:
     return found
 
 
+def in_order(form: SentForm, name: str) -> tuple[str, ...]:
+    """Return the chosen files of a list by the numbers beside them; where two have one, as they are listed."""
+    chosen = form.several(name)
+    places = {path: form.number(f"{name}.place.{path}") for path in chosen}
+    return tuple(sorted(chosen, key=lambda path: (places[path] is None, places[path] or 0)))
+
+
 def _value(name: str, kind: str, form: SentForm) -> object:
     if kind.startswith("bool"):
         said = form.get(name)
@@ -43,5 +50,5 @@ def _value(name: str, kind: str, form: SentForm) -> object:
             mark = "," if name == "columns" else "\n"
             said = form.get(name) or ""
             return tuple(part.strip() for part in said.split(mark) if part.strip())
-        return tuple(form.several(name))
+        return in_order(form, name)
     return form.get(name)

@@ -37,6 +37,7 @@ class SeriesState:
     releases: tuple[Mapping[str, JSON], ...] = ()
     columns: Mapping[str, tuple[str, ...]] | None = None
     promise: str = ""
+    plain: tuple[str, ...] = ()
     in_series: bool = True
     budgeted: bool = False
     busy: bool = False
@@ -92,13 +93,15 @@ class Histories:
 def _described(found: FoundSeries, config: Config) -> SeriesState:
     from reveil.guarantees.base import Budgeted
 
-    schema = config.schema
+    schema, guarantee = config.schema, config.guarantee
+    promise = guarantee.promise(schema, config.method)
     return SeriesState(
         found,
         columns={role.value: schema.names(role) for role in Role},
-        promise=config.guarantee.promise(schema, config.method).claim,
+        promise=promise.claim,
+        plain=tuple(guarantee.explained.in_plain_words(promise.bound, guarantee.traits.settings)),
         in_series=config.in_series,
-        budgeted=isinstance(config.guarantee, Budgeted),
+        budgeted=isinstance(guarantee, Budgeted),
     )
 
 

@@ -10,6 +10,8 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.responses import FileResponse, HTMLResponse, Response
 
+from reveil.studio.wording import on_a_page
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -45,6 +47,7 @@ def _environment() -> Environment:
     )
     environment.filters["number"] = shown_number
     environment.filters["share"] = lambda value: "–" if value is None else f"{value:.1%}"
+    environment.filters["said"] = said
     environment.filters["quoted"] = lambda value: quote(str(value), safe="/")
     return environment
 
@@ -54,6 +57,12 @@ def shown_number(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if isinstance(value, float) else str(value)
+
+
+def said(text: str) -> str:
+    """Return a message as a page says it: in its words, from a capital on."""
+    here = on_a_page(text)
+    return here[:1].upper() + here[1:]
 
 
 def json_response(content: JSON, status: int = 200, *, media_type: str = "application/json") -> Response:

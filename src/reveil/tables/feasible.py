@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reveil.tables.schema import Role
+from reveil.tables.schema import Role, Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from reveil.tables.profiling import ColumnProfile
 
 FEW_COUNTERFEITS = 0.05  # made-up rows for each record that a proposal accepts
+MANY_NUMBERS = 50  # more different numbers, and a neighbour that counts as another value protects little
+BINS = 20  # ranges that are proposed for such numbers
 _USUAL_M = 4
 
 
@@ -44,6 +47,24 @@ def reachable_l(column: ColumnProfile, k: int) -> int:
     """
     others = k * (1 - top_share(column))
     return next((asked for asked, least in ((3, 2), (2, 0.5)) if column.folds >= asked and others >= least), 1)
+
+
+def many_numbers(column: ColumnProfile) -> bool:
+    """Return whether a column has so many different numbers that 12.54 and 12.55 would protect one another."""
+    return column.type is Type.NUMBER and column.distinct > MANY_NUMBERS and not column.marks
+
+
+def in_ranges(column: ColumnProfile) -> ColumnProfile:
+    """Return what is known of many numbers once they are published in about ``BINS`` ranges; others as they are.
+
+    Ends are round, so that ranges hold more or less than their part: twice as much is allowed for, and the most common
+    number has neighbours in its range.
+    """
+    if not many_numbers(column):
+        return column
+    part = -(-column.rows // BINS)
+    common = min(max(column.common + part, 2 * part), column.rows)
+    return replace(column, distinct=BINS, alike=0, common=common, most=0)
 
 
 def made_up(column: ColumnProfile, m: int) -> float:

@@ -40,11 +40,6 @@ def copy_vault(source: Place, target: Place, *, backup: bool = False) -> int:
         store = open_store(address, create=True)
         try:
             _fill(vault, store)
-        except BaseException:
-            store.discard()
-            raise
-        try:
-            _copy_releases(vault.store, store)
         finally:
             store.close()
         _compare(vault, address)
@@ -55,21 +50,26 @@ def copy_vault(source: Place, target: Place, *, backup: bool = False) -> int:
 
 
 def _fill(vault: Vault, store: Store) -> None:
+    """Put everything into a store that is empty; one that is not stays as it is."""
     here, kept = store.keys, vault.store.keys
     store.keys = GivenKeys(vault.key)
     with store.unlocked() as unlocked:
-        if unlocked.begun:
+        if unlocked.begun:  # by somebody else, just now
             raise VaultError("there is a vault already", file=store.place, hint="Name another place.")
-        releases = [row.release for row in vault.releases()]
-        with store.transaction(releases=releases) as target:
-            for release in releases:
-                with vault.store.reading(release):
-                    pass  # placements of a release are loaded when they are read
-            with vault.store.reading() as source:
-                _copy_tables(source, target)
-    outside = isinstance(kept, FileKeys) and kept.outside
-    if isinstance(here, FileKeys) and not outside:
-        here.keep(vault.key)
+        try:
+            releases = [row.release for row in vault.releases()]
+            with store.transaction(releases=releases) as target:
+                for release in releases:
+                    with vault.store.reading(release):
+                        pass  # placements of a release are loaded when they are read
+                with vault.store.reading() as source:
+                    _copy_tables(source, target)
+            _copy_releases(vault.store, store)
+            if isinstance(here, FileKeys) and not (isinstance(kept, FileKeys) and kept.outside):
+                here.keep(vault.key)
+        except BaseException:
+            store.discard()
+            raise
     store.keys = here
 
 

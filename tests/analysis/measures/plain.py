@@ -221,7 +221,8 @@ class Plain:
                 if u
             }
             truth = sum(all(self.columns[q].raw[i] in values for q, values in asked.items()) for i in range(self.n))
-            guess = sum(
+            clean = Fraction(self.n - self.left_out, self.n - self.left_out + self.manifest["dirty"] or 1)
+            guess = clean * sum(
                 self.real[group] * prod(self.columns[q].share(self.columns[q].cells[row], v) for q, v in asked.items())
                 for row, group in enumerate(self.groups)
             )

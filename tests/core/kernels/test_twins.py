@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reveil.core.kernels import cuts, inside, outliers, ranges, segments
+from reveil.core.arrays import Ragged, offsets_of
+from reveil.core.kernels import cuts, inside, outliers, ranges, segments, tallies
 from reveil.grouping.groupers._cutting import next_lower
 from reveil.releases.box_search import points_in_boxes
 from tests.core.kernels.plain import cuts as plain_cuts
@@ -15,6 +16,7 @@ from tests.core.kernels.plain import inside as plain_inside
 from tests.core.kernels.plain import outliers as plain_outliers
 from tests.core.kernels.plain import ranges as plain_ranges
 from tests.core.kernels.plain import segments as plain_segments
+from tests.core.kernels.plain import tallies as plain_tallies
 
 quick = settings(deadline=None)
 small_codes = st.lists(st.integers(0, 12), min_size=2, max_size=30)
@@ -134,3 +136,23 @@ def test_any_inside(points, width, boxes, seed):
     found = np.zeros(boxes, np.bool_)
     inside.any_inside(ranges.build(at), lo, hi, found)
     assert found.tolist() == plain_inside.any_inside(at.tolist(), lo.tolist(), hi.tolist())
+
+
+@given(st.integers(1, 120), st.integers(1, 3), st.integers(1, 12), st.integers(0, 2**31))
+@settings(deadline=None, max_examples=60)
+def test_tallies(points, width, boxes, seed):
+    rng = np.random.default_rng(seed)
+    at = rng.integers(0, 9, (points, width)).astype(np.int32)
+    ends = np.sort(rng.integers(0, 9, (2, boxes, width)), axis=0).astype(np.int32)
+    lo, hi = np.ascontiguousarray(ends[0]), np.ascontiguousarray(ends[1])
+    items = Ragged.of_lengths(many := rng.integers(0, 3, boxes), np.arange(many.sum(), dtype=np.int32))
+    weights = rng.integers(1, 5, points)
+    hits, sums = np.zeros(points, np.int64), np.zeros(boxes, np.int64)
+    tree = ranges.build(at)
+    tallies.tally(tree, lo, hi, items.lengths, weights, hits, sums)
+    plain = (at.tolist(), lo.tolist(), hi.tolist())
+    assert (hits.tolist(), sums.tolist()) == plain_tallies.tally(*plain, many.tolist(), weights.tolist())
+    place, out = offsets_of(hits), np.zeros(int(hits.sum()), np.int32)
+    tallies.items_around(tree, lo, hi, items.offsets, items.items, place[:-1].copy(), out)
+    expected = plain_tallies.items_around(*plain, [own.tolist() for own in items])
+    assert [own.tolist() for own in Ragged(place, out)] == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import polars as pl
@@ -43,10 +43,8 @@ m = 2
 def toy(monkeypatch):
     """Register the toy beside the formats of Reveil, as its package would by an entry point."""
 
-    def points(*, group):
-        return [*entry_points(group=group), *([TOY] if group == "reveil.formats" else [])]
-
-    monkeypatch.setattr(registry, "entry_points", points)
+    real = registry.points
+    monkeypatch.setattr(registry, "points", lambda group: [*real(group), *([TOY] if group == "formats" else [])])
     registry.names.cache_clear()
     registry.find.cache_clear()
     yield

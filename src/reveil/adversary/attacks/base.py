@@ -8,7 +8,7 @@ equally likely; an estimate may come with a lower limit, and without one it prov
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -106,6 +106,18 @@ class Attack(ABC):
     @abstractmethod
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Attack. The generator is the only source of chance."""
+
+
+def without_ids(evidence: Evidence, found: Findings) -> Findings:
+    """Weaken what was concluded from all releases without the ids of records, where these are known.
+
+    Whoever has them has fewer worlds. What none of the more has is in none of the fewer, so certainty stays; shares do
+    not, nor limits.
+    """
+    if evidence.known != "ids" or len(evidence.views) < 2:
+        return found
+    certain: BoolArray = found.exact & (found.belief >= 1)
+    return replace(found, exact=certain, lower=None)
 
 
 def mask_of(evidence: Evidence, *numbers: int) -> int:

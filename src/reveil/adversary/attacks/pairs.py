@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from reveil.adversary.appearances import appearances_of
-from reveil.adversary.attacks.base import BITS, Attack, Findings, joined
+from reveil.adversary.attacks.base import BITS, Attack, Findings, joined, without_ids
 from reveil.adversary.chains import agreeing, narrowed
 from reveil.adversary.paired_worlds import Side, count_pairs, excluded
 from reveil.adversary.sentences import known_to
@@ -63,7 +63,9 @@ class PairedValues(Attack):
                 "no other column is told apart from this one: a row that shows both values is a pair already"
             )
         attacker = f"somebody who knows {known_to(evidence.known)}, and {self.knows} ({known.source})"
-        return joined(parts, {"attacker": attacker, "pairs_from": known.source, "columns": columns})
+        return without_ids(
+            evidence, joined(parts, {"attacker": attacker, "pairs_from": known.source, "columns": columns})
+        )
 
 
 def _by(evidence: Evidence, other: PairedColumn) -> Findings | None:

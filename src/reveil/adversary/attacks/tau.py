@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from reveil.adversary.appearances import Appearances, appearances_of
-from reveil.adversary.attacks.base import BITS, Attack, Findings
+from reveil.adversary.attacks.base import BITS, Attack, Findings, without_ids
 from reveil.adversary.chains import Possible, agreeing, narrowed
 from reveil.adversary.counting import HOW, CountedBeliefs, believed
 from reveil.adversary.separate_signatures import known_signatures
@@ -43,7 +43,7 @@ class Tau(Attack):
         if laid.rule == "apart" and laid.balanced.all() and (laid.distinct > 1).all():
             kept = _kept_apart(evidence, laid)
             if kept is not None:
-                return kept
+                return without_ids(evidence, kept)
             appearances, rule = replace(appearances_of(evidence), rule="none"), "broken"
             alive = np.ones(len(appearances.candidates.items), np.bool_)
         else:
@@ -55,7 +55,7 @@ class Tau(Attack):
                 alive = np.ones(len(appearances.candidates.items), np.bool_)
         possible = narrowed(appearances, alive)
         found = believed(appearances, possible, rng, asked=evidence.sample, states=evidence.states)
-        return findings(evidence, appearances, possible, found, {"rule": rule})
+        return without_ids(evidence, findings(evidence, appearances, possible, found, {"rule": rule}))
 
 
 def _kept_apart(evidence: Evidence, appearances: Appearances) -> Findings | None:

@@ -129,6 +129,11 @@ class Subject:
         return self.release.manifest.dirty
 
     @property
+    def clean(self) -> float:
+        """The share of the rows that were asked for, of those that are no counterfeits: any of them may be dirty."""
+        return 1 - self.dirty / max(self.rows - self.fakes, 1)
+
+    @property
     def weight(self) -> int:
         """What the sizes of groups are shares of in FEM and VEM: all records, and the rows that are none of them."""
         return self.records + self.fakes + self.dirty

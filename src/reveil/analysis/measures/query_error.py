@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject
 from reveil.analysis.workload import Windows, true_counts, windows
@@ -38,7 +37,7 @@ class QueryError(Measure):
     box further inside holds. ``mean``, ``median`` and a ``histogram`` over the windows; windows in which
     no raw record lies are ``skipped`` and counted. *Range*: from 0 up; smaller is better. *Suppressed and withheld
     records* are in the truth only. *Counterfeits* are taken out of the estimate, group by group, because the manifest
-    tells how many there are. A workload of the caller's is asked as it is written; what names a sensitive column is
+    tells how many there are; *dirty* rows from all groups alike. A workload of the caller's is asked as it is written; what names a sensitive column is
     ``query_error_sensitive``. *Source*: 000, 2.5.2; 004 (Xiao, Tao 2006).
     """
 
@@ -61,7 +60,7 @@ class QueryError(Measure):
             seed=workload.seed,
         )
         truth = true_counts(attributes, asked)
-        records = subject.class_real
+        records = subject.class_real * subject.clean
         if subject.nesting is not None:
             records = in_blocks(subject.nesting, columns, records)
         guess = np.maximum(estimates(columns, records, asked), 0.0)
@@ -161,6 +160,8 @@ def cell_shares(column: MeasuredColumn, first: IntArray, last: IntArray) -> Floa
         codes = np.arange(column.attribute.null_code)[:, None]
         asked = ((codes >= first) & (codes <= last)).astype(np.float64)
         cell, code = column.member_cells
+        from scipy.sparse import csr_array  # takes a while to load, and most commands ask nothing
+
         sets = csr_array((np.ones(len(cell)), (cell, code)), shape=(len(values), len(asked)))
         inside = np.asarray(sets @ asked).T
     else:

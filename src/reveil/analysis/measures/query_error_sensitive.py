@@ -33,7 +33,7 @@ class SensitiveQueryError(Measure):
     selectivity^(1/d) of the records. The estimate is the sum over rows of the share of the box in the window, times the
     share of the values asked for in the row's group where the values stand in a second table. *Range*: from 0 up;
     smaller is better. *Suppressed and withheld records* are in the truth only. *Counterfeits* are taken out, group by
-    group. *Source*: utility as analysts have it: Xiao, Tao 2006.
+    group, *dirty* rows from all groups alike. *Source*: utility as analysts have it: Xiao, Tao 2006.
     """
 
     meanings: ClassVar = {
@@ -105,7 +105,7 @@ class _Values:
     def records(self, wanted: BoolArray) -> FloatArray:
         """Return for each class how many of its records are expected to have one of the values."""
         subject = self.subject
-        real = 1 - subject.group_fakes / np.maximum(subject.group_rows, 1)
+        real = subject.clean * (1 - subject.group_fakes / np.maximum(subject.group_rows, 1))
         hit = wanted[self.told].astype(np.float64)
         if subject.release.batch is None:
             weight = hit * real[subject.groups]

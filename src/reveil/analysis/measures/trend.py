@@ -92,7 +92,7 @@ def _answers(release: Release, snapshot: Snapshot, attributes: Sequence[Attribut
     """Return what a release answers."""
     subject = Subject(snapshot, release)
     columns = [MeasuredColumn(each, release.cells[each.name], subject.class_rows, foreign=True) for each in attributes]
-    records = subject.class_real
+    records = subject.class_real * subject.clean
     if subject.nesting is not None:
         records = in_blocks(subject.nesting, columns, records)
     return np.maximum(estimates(columns, records, asked), 0.0)

@@ -1,8 +1,9 @@
 """``count``: how many records satisfy an expression?
 
 The number of records of the snapshot that satisfy it is never below ``lower`` nor above ``upper``: records that the
-manifest counts as suppressed or withheld may all satisfy it, and counterfeits may be among the certain rows. The
-estimate and the interval are of the published records (:mod:`reveil.analysis.tally`). Of a release that is a sample,
+manifest counts as suppressed or withheld may all satisfy it, counterfeits and dirty records may be among the certain
+rows, and stale rows may have any sensitive value. The estimate and the interval are of the published records
+(:mod:`reveil.analysis.tally`); any row may be a dirty one, so each counts for the share that is not. Of a release that is a sample,
 they are of the table that it was taken from: what the sample has is divided by the chance with which a record was
 taken. (Its rare cells were left out; of these nothing is known, so such an estimate is rather too small.)
 """
@@ -50,11 +51,11 @@ def counted(asked: AskedRows) -> Count:
     """Count the records that satisfy what was asked."""
     reader = asked.reader
     even = tally(asked)
-    real, unplaced = int(reader.groups.real.sum()), reader.unplaced
-    lower, possible = max(even.certain - unplaced, 0), min(even.possible, max(real - unplaced, 0))
-    placed = 1 - unplaced / max(real, 1)
-    estimate = min(max(even.estimate * placed, lower), possible)
-    low, high = interval(even, tally(asked.by_frequency()), placed)
+    unplaced, stale = reader.unplaced, reader.stale((*asked.first, *asked.second))
+    most = max(int(reader.groups.real.sum()) - unplaced, 0)
+    lower, possible = max(even.certain - unplaced - stale, 0), min(even.possible + stale, most)
+    estimate = min(max(even.estimate * reader.placed, lower), possible)
+    low, high = interval(even, tally(asked.by_frequency()), reader.placed)
     low, high = float(min(max(low, lower), estimate)), float(max(min(high, possible), estimate))
     left_out, beta = reader.left_out, reader.sampled
     if beta is not None:

@@ -16,6 +16,7 @@ from reveil.core.kernels import kernel
 from reveil.core.kernels.assignment import cheapest
 
 SPAN, NODE, SET = 0, 1, 2  # how a column is published
+NOBODY = -2  # instead of a code
 EMPTY = 1e6  # what it costs to leave a group without any record
 GAIN = 1e-9  # less is a rounding
 
@@ -39,6 +40,22 @@ class CellWidths(NamedTuple):
     most: npt.NDArray[np.float64]  # (columns)
 
 
+class _Place(NamedTuple):
+    """A row, and those of its group."""
+
+    row: int
+    first: int
+    last: int
+
+
+class _Candidates(NamedTuple):
+    """The records of a run, column by column, so that a row goes through them in the order of the memory."""
+
+    codes: npt.NDArray[np.int32]  # (columns, records): as in CellWidths, NOBODY where there is no record
+    places: npt.NDArray[np.float64]  # (columns, records)
+    gaps: npt.NDArray[np.bool_]  # (columns): whether there is a code below 0
+
+
 @kernel
 def exchange(cells, owner, starts, runs, run_starts, shape):
     """Exchange the records of each run so that the widths of its groups, times their records, are least together.
@@ -50,6 +67,10 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
         largest = max(largest, run_starts[r + 1] - run_starts[r])
     column_of = np.empty(largest, np.int64)
     records = np.empty(largest, np.int32)
+    columns = shape.kinds.shape[0]
+    among = _Candidates(np.empty((columns, largest), np.int32), np.empty((columns, largest)), np.empty(columns, np.bool_))
+    costs, own = np.empty(largest), np.empty(largest)
+    seen = np.empty(_most_rows(starts), np.int32)
     fell = 0.0
     for r in range(run_starts.shape[0] - 1):
         run = runs[run_starts[r] : run_starts[r + 1]]
@@ -58,9 +79,13 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
             continue
         for i in range(size):
             records[i] = cells[run[i]]
+        _gather(records[:size], shape, among)
         cost = np.empty((size, size))
         for j in range(size):
-            _costs(cells, run[j], starts[owner[run[j]]], starts[owner[run[j]] + 1], records[:size], shape, cost[:, j])
+            place = _Place(run[j], starts[owner[run[j]]], starts[owner[run[j]] + 1])
+            _costs(cells, place, among, shape, costs[:size], own, seen)
+            for i in range(size):
+                cost[i, j] = costs[i]
         cheapest(cost, column_of[:size])
         before, after = 0.0, 0.0
         for i in range(size):
@@ -74,8 +99,37 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
 
 
 @kernel
-def _costs(cells, row, first, last, records, shape, out):
-    """Write what the group of a row costs with each of some records (-1: none) in that row."""
+def _most_rows(starts):
+    """Return how many rows the largest group has."""
+    most = 0
+    for g in range(starts.shape[0] - 1):
+        most = max(most, starts[g + 1] - starts[g])
+    return most
+
+
+@kernel
+def _gather(records, shape, among):
+    """Write the codes and places of some records (-1: none) one behind the other."""
+    for a in range(shape.kinds.shape[0]):
+        among.gaps[a] = False
+        for i in range(records.shape[0]):
+            if records[i] >= 0:
+                among.codes[a, i] = shape.codes[records[i], a]
+                among.places[a, i] = shape.places[records[i], a]
+            else:
+                among.codes[a, i] = NOBODY
+                among.places[a, i] = 0.0
+            among.gaps[a] |= among.codes[a, i] < 0
+
+
+@kernel
+def _costs(cells, place, among, shape, out, own, seen):
+    """Write what the group of a row costs with each of some records in that row.
+
+    ``own`` has room for a width of each record, ``seen`` for a code of each row of the group.
+    """
+    row, first, last = place
+    size = out.shape[0]
     others = 0
     for p in range(first, last):
         if p != row and cells[p] >= 0:
@@ -83,8 +137,9 @@ def _costs(cells, row, first, last, records, shape, out):
     out[:] = 0.0
     for a in range(shape.kinds.shape[0]):
         kind, most, null = shape.kinds[a], shape.most[a], shape.null[a]
-        low, high = np.inf, -np.inf  # of the others, on the line; of nodes, as leaves
-        many, missing = 0, False
+        low, high = np.inf, -np.inf  # of the others, on the line
+        left, right = np.int64(2147483647), np.int64(-1)  # of the others, as leaves
+        many, missing = 0, False  # values of the others: all, or in a set the different ones
         for p in range(first, last):
             if p == row or cells[p] < 0:
                 continue
@@ -92,55 +147,57 @@ def _costs(cells, row, first, last, records, shape, out):
             code = shape.codes[record, a]
             if code < 0:
                 missing = True
-                continue
-            if kind == SET:
-                new = True
-                for q in range(first, p):
-                    if q != row and cells[q] >= 0 and shape.codes[cells[q], a] == code:
-                        new = False
-                        break
-                many += new
-            else:
+            elif kind == SPAN:
+                low, high = min(low, shape.places[record, a]), max(high, shape.places[record, a])
                 many += 1
-                x = shape.places[record, a] if kind == SPAN else float(code)
-                low, high = min(low, x), max(high, x)
-        base = shape.starts[a]
-        for i in range(records.shape[0]):
-            record = records[i]
-            code = shape.codes[record, a] if record >= 0 else -1
-            lost = missing or (record >= 0 and code < 0)
-            width = 0.0
-            count = many
-            if kind == SPAN:
-                lo, hi = low, high
-                if code >= 0:
-                    x = shape.places[record, a]
-                    lo, hi = min(lo, x), max(hi, x)
-                    count += 1
-                if count > 0:
-                    width = hi - lo
             elif kind == NODE:
-                lo, hi = low, high
-                if code >= 0:
-                    lo, hi = min(lo, float(code)), max(hi, float(code))
-                    count += 1
-                if count > 0:
-                    width = shape.nodes[base + int(lo) * shape.sizes[a] + int(hi)]
+                left, right = min(left, np.int64(code)), max(right, np.int64(code))
+                many += 1
             else:
-                if code >= 0:
-                    more = 1
-                    for p in range(first, last):
-                        if p != row and cells[p] >= 0 and shape.codes[cells[p], a] == code:
-                            more = 0
-                            break
-                    count += more
-                if count > 1:
-                    width = (count - 1) * shape.unit[a]
-            if lost and count > 0:
-                width += null
-            out[i] += min(width, most)
-    for i in range(records.shape[0]):
-        if records[i] >= 0:
+                new = True
+                for k in range(many):
+                    new = new and seen[k] != code
+                if new:
+                    seen[many] = code
+                    many += 1
+        # With a null, or with nobody, the cell is that of the others; a null beside values adds to it.
+        alone = 0.0
+        if many > 0:
+            if kind == SPAN:
+                alone = high - low
+            elif kind == NODE:
+                alone = shape.nodes[shape.starts[a] + left * shape.sizes[a] + right]
+            elif many > 1:
+                alone = (many - 1) * shape.unit[a]
+        beside = alone + null if many > 0 else alone
+        with_null, without = min(beside, most), min(beside if missing else alone, most)
+        more = null if missing else 0.0
+        codes, places = among.codes[a], among.places[a]
+        # Simple loops one after the other, which are compiled to work on several records at once.
+        if kind == SPAN:
+            for i in range(size):
+                own[i] = min(max(high, places[i]) - min(low, places[i]) + more, most)
+        elif kind == NODE:
+            base, leaves = shape.starts[a], shape.sizes[a]
+            for i in range(size):
+                code = np.int64(max(codes[i], 0))
+                own[i] = min(shape.nodes[base + min(left, code) * leaves + max(right, code)] + more, most)
+        else:
+            with_new = min(many * shape.unit[a] + more, most)
+            for i in range(size):
+                own[i] = with_new
+            for k in range(many):
+                known = seen[k]
+                for i in range(size):
+                    own[i] = without if codes[i] == known else own[i]
+        if among.gaps[a]:
+            for i in range(size):
+                if codes[i] < 0:
+                    own[i] = without if codes[i] == NOBODY else with_null
+        for i in range(size):
+            out[i] += own[i]
+    for i in range(size):
+        if among.codes[0, i] != NOBODY:
             out[i] *= others + 1
         elif others > 0:
             out[i] *= others
@@ -189,11 +246,14 @@ def curve(points, order, leaf):
 def widths(cells, starts, shape):
     """Return the widths of all groups, each times its records, added up."""
     total = 0.0
-    out = np.empty(1)
+    out, own, seen = np.empty(1), np.empty(1), np.empty(_most_rows(starts), np.int32)
+    columns = shape.kinds.shape[0]
+    among = _Candidates(np.empty((columns, 1), np.int32), np.empty((columns, 1)), np.empty(columns, np.bool_))
     for g in range(starts.shape[0] - 1):
         for p in range(starts[g], starts[g + 1]):
             if cells[p] >= 0:
-                _costs(cells, p, starts[g], starts[g + 1], cells[p : p + 1], shape, out)
+                _gather(cells[p : p + 1], shape, among)
+                _costs(cells, _Place(p, starts[g], starts[g + 1]), among, shape, out, own, seen)
                 total += out[0]
                 break
     return total

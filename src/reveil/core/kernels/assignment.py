@@ -17,15 +17,16 @@ def cheapest(cost, column_of):
     ``cost`` is (rows, columns), finite; ``column_of`` (rows) is overwritten.
     """
     size = cost.shape[0]
-    price = np.empty(size)  # of each column
+    price = np.full(size, np.inf)  # of each column, at first its least cost
+    cheap = np.zeros(size, np.int64)  # the first row that has it
+    for i in range(size):  # row by row, as the costs lie
+        for j in range(size):
+            if cost[i, j] < price[j]:
+                price[j], cheap[j] = cost[i, j], i
     row_of = np.full(size, -1, np.int64)
     column_of[:] = -1
     for j in range(size - 1, -1, -1):
-        best = 0
-        for i in range(1, size):
-            if cost[i, j] < cost[best, j]:
-                best = i
-        price[j] = cost[best, j]
+        best = cheap[j]
         if column_of[best] < 0:
             column_of[best] = j
             row_of[j] = best

@@ -35,8 +35,11 @@ class Plan:
     of_record: IntArray = field(repr=False)
 
 
-def plan(now: Situation, codes: Codes, m: int, ranks: IntArray, rounds: int) -> Plan:
-    """Plan the signatures of a release; ``ranks`` are the places of records on a curve, along which they are dealt."""
+def plan(now: Situation, codes: Codes, m: int, ranks: IntArray, rounds: int, *, linked: bool = False) -> Plan:
+    """Plan the signatures of a release; ``ranks`` are the places of records on a curve, along which they are dealt.
+
+    ``linked``: groups have no cells of their own, and the records between their members are what they cost.
+    """
     old = np.where(now.resting, -1, now.usable)
     values = np.union1d(now.values[~now.resting], now.domain).astype(np.int64)
     active = np.flatnonzero(now.weights)
@@ -45,7 +48,7 @@ def plan(now: Situation, codes: Codes, m: int, ranks: IntArray, rounds: int) -> 
     places = np.full(now.width, -1, np.int64)
     places[values] = np.arange(len(values))
     demand, of_mover = _demand(now, active, places, len(values))
-    found = solved(demand, value_distances(codes, now.values, values), m, rounds)
+    found = solved(demand, value_distances(codes, now.values, values, linked=linked), m, rounds)
     if found is None:
         return Plan(now.sets, old)
     of_record = old.copy()

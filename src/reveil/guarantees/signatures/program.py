@@ -19,14 +19,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 from reveil.core.arrays import BoolArray, IntArray, Ragged
 from reveil.guarantees.signatures.frequencies import is_eligible, steps
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array
 
 FloatArray = npt.NDArray[np.float64]
 ROW = 2.5  # what a row more costs: so much width, added over columns, a counterfeit has to save
@@ -175,6 +177,8 @@ class _Program:
 
     def solve(self) -> tuple[FloatArray, FloatArray] | None:
         """Solve with the sets at hand; return what a newcomer of each value, and a mover of each class, costs."""
+        from scipy.optimize import linprog  # takes a while to load, and quick releases solve nothing
+
         demand, sets, columns = self.demand, self.sets, self.columns
         values = len(demand.fresh)
         every = Ragged.of_rows(sets, np.int64)
@@ -257,5 +261,7 @@ class _Program:
 
 
 def _matrix(entries: list[tuple[IntArray, IntArray, float]], shape: tuple[int, int]) -> coo_array:
+    from scipy.sparse import coo_array
+
     rows, columns = (np.concatenate([entry[part] for entry in entries]) for part in (0, 1))
     return coo_array((np.concatenate([np.full(len(row), value) for row, _, value in entries]), (rows, columns)), shape)

@@ -11,7 +11,7 @@ from reveil.core.effort import Effort
 from reveil.core.errors import ConfigError
 from reveil.guarantees.signatures.exchanging import SWEEPS, Sweeps, exchanged
 from reveil.guarantees.signatures.planning import Plan, plan
-from reveil.guarantees.signatures.widths import published_widths
+from reveil.guarantees.signatures.widths import linked_widths, published_widths
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search looks at: the records in codes."""
+    """What a search looks at: the records in codes, and what a group of them costs.
+
+    ``linked``: the groups have no cells of their own, and only who is linked with whom counts.
+    """
 
     codes: Codes = field(repr=False)
     sweeps: Sweeps
+    linked: bool = False
 
     def plan(self, now: Situation, space: Space, m: int) -> Plan:
         """Choose signatures, and who goes where."""
-        return plan(now, self.codes, m, space.ranks, self.sweeps.rounds)
+        return plan(now, self.codes, m, space.ranks, self.sweeps.rounds, linked=self.linked)
 
     def exchanged(self, groups: Groups, now: Situation) -> Groups:
         """Exchange records between groups; newcomers with a value may exchange their signatures, too."""
@@ -41,7 +45,7 @@ class Search:
 
     def _shape_of(self, records: CodeArray) -> CellWidths:
         """Return what the widths of the cells of some records are made of."""
-        return published_widths(self.codes, records)
+        return (linked_widths if self.linked else published_widths)(self.codes, records)
 
 
 def effort_of(effort: str | None) -> Effort | None:
@@ -53,8 +57,8 @@ def effort_of(effort: str | None) -> Effort | None:
     return Effort(effort)
 
 
-def search_of(effort: str, codes: Codes) -> Search | None:
-    """Return the search that an effort allows; None: the quick way."""
+def search_of(effort: str, codes: Codes, *, linked: bool = False) -> Search | None:
+    """Return the search that an effort allows, for groups with cells of their own or ``linked`` ones; None: quick."""
     if effort == Effort.QUICK:
         return None
-    return Search(codes, SWEEPS[Effort(effort)])
+    return Search(codes, SWEEPS[Effort(effort)], linked)

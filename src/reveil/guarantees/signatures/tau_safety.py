@@ -366,4 +366,5 @@ class TauSafety(SignatureGuarantee):
         m = whole_in(self.m)
         if self.blind:
             return blind_grade.form_groups(now, points_of(codes), m, rng)
-        return form_groups(now, space_of(codes, keys), m, rng, search_of(str(in_force(self, "effort")), codes))
+        search = search_of(str(in_force(self, "effort")), codes, linked=self._two_tables)
+        return form_groups(now, space_of(codes, keys), m, rng, search)

@@ -1,4 +1,9 @@
-"""How wide the cells of a group come out, and how far the quasi values of two sensitive values lie apart."""
+"""How wide the cells of a group come out, and how far the quasi values of two sensitive values lie apart.
+
+Where a group has no cells of its own (the values stand in a second table, and boxes are those of other classes), its
+width is nothing that anybody sees. What it costs then is what a count loses: a window that holds some members and not
+others. The chance of that grows with the records that lie between them, so the share of these is the width.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from reveil.core.kernels.assigning import NODE, SET, SPAN, CellWidths
 
@@ -50,6 +54,28 @@ def _occurring(attribute: Attribute) -> int:
     return int(np.count_nonzero(np.bincount(attribute.codes, minlength=attribute.null_code + 1)[: attribute.null_code]))
 
 
+def linked_widths(codes: Codes, records: CodeArray) -> CellWidths:
+    """Return widths of groups without cells of their own: the share of all records between their members, by column.
+
+    A missing value lies behind all others.
+    """
+    columns = len(codes.quasi)
+    numbers, places = np.empty((len(records), columns), np.int32), np.empty((len(records), columns))
+    for a, attribute in enumerate(codes.quasi):
+        numbers[:, a] = attribute.codes[records]
+        places[:, a] = _shares(attribute)[numbers[:, a]] * attribute.weight
+    none, nothing = np.zeros(columns, np.int64), np.zeros(columns)
+    most = np.array([attribute.weight for attribute in codes.quasi], np.float64)
+    kinds = np.full(columns, SPAN, np.int64)
+    return CellWidths(kinds, numbers, places, none, none, np.zeros(1), nothing, nothing, most)
+
+
+def _shares(attribute: Attribute) -> FloatArray:
+    """Return the share of the records up to the middle of those of each code."""
+    counts = np.bincount(attribute.codes, minlength=attribute.null_code + 1)
+    return np.asarray((np.cumsum(counts) - counts / 2) / max(len(attribute.codes), 1), np.float64)
+
+
 def _kind(attribute: Attribute) -> int:
     if attribute.listed:  # a cell holds the values that occur and no others
         return SET
@@ -69,17 +95,29 @@ def _node_widths(taxonomy: Taxonomy) -> FloatArray:
     return np.asarray((taxonomy.hi - taxonomy.lo) / max(len(taxonomy.leaves) - 1, 1), np.float64)
 
 
-def value_distances(codes: Codes, values: CodeArray, wanted: IntArray) -> FloatArray:
+def value_distances(codes: Codes, values: CodeArray, wanted: IntArray, *, linked: bool = False) -> FloatArray:
     """Return how far the records of each two sensitive values lie apart, column by column: (wanted, wanted).
 
     For numbers, dates and orders this is the Wasserstein distance of the two distributions; for taxonomies too, on the
     tree in which two leaves are as far apart as their lowest common node is wide; for sets half the sum of the
-    differences of shares. A value that nobody has lies where the whole table lies.
+    differences of shares. A value that nobody has lies where the whole table lies. ``linked``: all columns are lines,
+    on which the records between two places are their distance (see :func:`linked_widths`).
     """
+    from scipy.spatial.distance import cdist  # takes a while to load, and quick releases measure nothing
+
     place = np.full(int(max(wanted.max(initial=0), values.max(initial=0))) + 1, len(wanted), np.int64)
     place[wanted] = np.arange(len(wanted))
     of_record = place[values]
-    parts = [_embedded(attribute, of_record, len(wanted)) * attribute.weight for attribute in codes.quasi]
+    many = len(wanted)
+    parts = [
+        (
+            _quantiles(_shares(attribute)[attribute.codes], of_record, many) / QUANTILES
+            if linked
+            else _embedded(attribute, of_record, many)
+        )
+        * attribute.weight
+        for attribute in codes.quasi
+    ]
     where = np.hstack(parts)
     return np.asarray(cdist(where, where, "cityblock"), np.float64)
 

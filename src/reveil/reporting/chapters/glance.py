@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from reveil.reporting.chapters.risk import KNOWS
 from reveil.reporting.parts import Card, Chapter, at
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def glance(parts: Parts) -> GlanceChapter:
     if content["guarantee"]["bound"] is not None:
         cards.append(parts.card("the bound: no value may be believed by more", "guarantee.bound", "number"))
     if content["risk"] is not None:
-        cards.append(parts.card("the highest belief that is proven", "risk.highest_proven", "number"))
+        knows = KNOWS.get(content["risk"]["known"], content["risk"]["known"])
+        label = f"the highest belief that is proven, of somebody who knows {knows}"
+        cards.append(parts.card(label, "risk.highest_proven", "number"))
     return GlanceChapter(tuple(cards), _verdict(parts))
 
 

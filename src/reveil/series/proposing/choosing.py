@@ -6,6 +6,7 @@ counts, never of values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -115,7 +116,8 @@ def _tau_safety(found: Profile, answers: Answers) -> Choice | str:
     obstacle = _obstacle("tau-safety", found)
     if obstacle is not None:
         return obstacle
-    column = _sensitive(found)[0]
+    exact = _sensitive(found)[0]
+    column = feasible.in_ranges(exact)
     m = feasible.largest_m(column, fixed=fixed)
     if m < 2:
         return f"It is not tau-safety: {_price(column, 2, fixed=fixed)}."
@@ -123,6 +125,11 @@ def _tau_safety(found: Profile, answers: Answers) -> Choice | str:
         f"m = {m}: over all the releases together, nobody's {column.name!r} is told with more than 1/{m}, though "
         "people come, go, return" + ("" if fixed else " and change") + "."
     ]
+    if column is not exact:
+        reasons.append(
+            f"{column.name!r} has so many different numbers that they are published in about {feasible.BINS} ranges: "
+            "neighbours would count as different values otherwise, and the bound would protect little."
+        )
     if fixed:
         reasons.append("fixed: nobody's value ever changes; a table in which one does is refused.")
     settings: dict[str, Setting] = {"m": m, "fixed": True} if fixed else {"m": m}
@@ -132,7 +139,10 @@ def _tau_safety(found: Profile, answers: Answers) -> Choice | str:
 
 
 def _larger_m(column: ColumnProfile, m: int, *, fixed: bool) -> Iterable[str]:
-    yield f"{_begun(_price(column, m, fixed=fixed))}; later releases add some where people leave or change."
+    price = _price(column, m, fixed=fixed)
+    if column.type is Type.NUMBER and column.distinct == feasible.BINS:  # what will lie in a range is not known yet
+        price = f"of about {feasible.BINS} ranges none should have more than {_at_most(feasible.top_share(column))}"
+    yield f"{_begun(price)}; later releases add made-up rows where people leave or change."
     largest = feasible.largest_m(column, fixed=fixed, most=_WIDEST_M)
     if largest > m:
         yield f"m = {largest} would be possible with at most {feasible.FEW_COUNTERFEITS:.0%} made-up rows."
@@ -157,8 +167,13 @@ def _price(column: ColumnProfile, m: int, *, fixed: bool) -> str:
         more = "" if fixed else f" (or {m}, where values never change: init --fixed)"
         return f"m = {m} needs {needed} different values{more}, and {column.name!r} has {values:,}"
     if rows == 0:
-        return f"no value of {column.name!r} has more than {share:.0%}: m = {m} needs no made-up rows at first"
+        return f"no value of {column.name!r} has more than {_at_most(share)}: m = {m} needs no made-up rows at first"
     return f"one value of {column.name!r} has {share:.0%}: m = {m} needs about {rows:.2g} made-up rows per person"
+
+
+def _at_most(share: float) -> str:
+    """Return a share as a percentage that it does not exceed."""
+    return f"{max(1, math.ceil(round(100 * share, 6)))}%"
 
 
 def _begun(text: str) -> str:
@@ -242,8 +257,7 @@ def _several(columns: list[ColumnProfile]) -> str:
     if able:
         by_column = ", ".join(f"{toml_key(name)} = {m}" for name, m in able.items())
         said += f' These could have it, by form = "angelized" and m = {{ {by_column} }}.'
-    for column in lacking:
-        said += f" {column.name!r} could not: {_why_not(column)}."
+    said += "".join(f" {reason}." for reason in _why_not(lacking))
     if lacking:
         said += (
             " For these: leave them out (identifier), make one value of several (together), take coarser values by a "
@@ -262,17 +276,33 @@ def _needs_bins(column: ColumnProfile) -> bool:
     return column.type is not Type.TEXT
 
 
-def _why_not(column: ColumnProfile) -> str:
-    if _needs_bins(column):
-        return "numbers and dates need declared bins (bins = [10, 20, 30]), by which rows cannot be followed"
-    return _price(column, 2, fixed=False)
+def _why_not(columns: list[ColumnProfile]) -> Iterable[str]:
+    """Say why there is no m for these columns, those with the same reason together."""
+    numbers = [column for column in columns if _needs_bins(column)]
+    texts = [column for column in columns if not _needs_bins(column)]
+    few = [column for column in texts if feasible.values_of(column) < feasible.values_needed(2, fixed=False)]
+    if numbers:
+        names = ", ".join(repr(column.name) for column in numbers)
+        yield f"{names} could not: numbers and dates need declared bins (bins = [10, 20, 30])"
+    if few:
+        names = ", ".join(repr(column.name) for column in few)
+        counts = ", ".join(str(feasible.values_of(column)) for column in few)
+        yield (
+            f"{names} could not: m = 2 needs {feasible.values_needed(2, fixed=False)} different values, or 2 where "
+            f"values never change (init --fixed), and there are {counts}"
+        )
+    for column in texts:
+        if column not in few:
+            yield f"{column.name!r} could not: {_price(column, 2, fixed=False)}"
 
 
 def _best(columns: list[ColumnProfile]) -> ColumnProfile | None:
-    """Return the sensitive column with which tau-safety is possible for the largest m."""
-    able = [column for column in columns if feasible.largest_m(column, fixed=False) > 1]
+    """Return the sensitive column with which tau-safety is possible for the largest m; text before numbers."""
+    able = {column.name: feasible.largest_m(feasible.in_ranges(column), fixed=False) for column in columns}
     return max(
-        able, key=lambda column: (feasible.largest_m(column, fixed=False), -feasible.top_share(column)), default=None
+        (column for column in columns if able[column.name] > 1),
+        key=lambda column: (able[column.name], not _needs_bins(column), -feasible.top_share(column)),
+        default=None,
     )
 
 
@@ -331,6 +361,13 @@ def _with_warnings(choice: Choice, found: Profile) -> Choice:
         warnings.append(
             "several sensitive columns are published in the same row, and each is protected by itself: whoever knows "
             "one of somebody's values may find the row by it and read the others"
+        )
+    many = [column for column in _sensitive(found) if feasible.many_numbers(column)]
+    if many and choice.kind != "tau-safety":
+        names = ", ".join(repr(column.name) for column in many)
+        warnings.append(
+            f"so many different numbers in {names} that neighbours count as different values, which is little "
+            "protection: the config says at the column how to publish or count ranges (bins)"
         )
     if number > MANY_SENSITIVE:
         warnings.append(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reveil.core import registry
 from reveil.series.proposing.input_lines import input_lines
-from reveil.tables.feasible import FEW_COUNTERFEITS
+from reveil.tables.feasible import BINS, FEW_COUNTERFEITS, many_numbers
 from reveil.tables.schema import Role, Type, toml_key, toml_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ROLES = {
     Role.PLAIN: "harmless, and says nothing of who a person is: published as it is",
 }
 _WIDTH = 118
-_MANY_TEXTS, _MANY_NUMBERS = 20, 50  # different values from which a hierarchy, or bins, are worth a word
+_MANY_TEXTS = 20  # different values from which a hierarchy is worth a word
 
 
 def config_text(found: Profile, choice: Choice, trial: Trial | None = None) -> str:
@@ -86,7 +86,7 @@ def _column_lines(found: Profile, choice: Choice) -> Iterator[str]:
         yield from comment(("PLEASE DECIDE. " if column.decide else "") + sentence(column.facts))
         yield from comment(" ".join(map(sentence, remarks(column))))
         key = toml_key(column.name)
-        settings = {"role": toml_text(column.role.value), **_handling(column)}
+        settings = {"role": toml_text(column.role.value), **_handling(column, choice)}
         if len(settings) == 1:
             yield f"{key} = {settings['role']}"
         else:
@@ -100,7 +100,7 @@ def remarks(column: ColumnProfile) -> list[str]:
     return [*column.reasons, *more, *column.notes]
 
 
-def _handling(column: ColumnProfile) -> dict[str, str]:
+def _handling(column: ColumnProfile, choice: Choice) -> dict[str, str]:
     """Return the settings beside the role, as TOML values."""
     if column.role is Role.QUASI and column.zip:
         return {"type": '"text"'}
@@ -109,6 +109,8 @@ def _handling(column: ColumnProfile) -> dict[str, str]:
     unread = column.role is Role.SENSITIVE and column.marks  # they are values of text as long as nobody lists them
     if column.role in (Role.QUASI, Role.SENSITIVE) and column.type in (Type.DATE, Type.DATETIME) and not unread:
         return {"type": toml_text(column.type)}
+    if column.role is Role.SENSITIVE and choice.kind == "tau-safety" and many_numbers(column):
+        return {"bins": str(BINS)}
     return {}
 
 
@@ -130,13 +132,23 @@ def _suggestions(column: ColumnProfile, key: str, choice: Choice) -> Iterator[st
         yield f'# {key} = {{ role = "quasi", hierarchy = "FILE.csv" }}'
     elif role is Role.SENSITIVE and column.order:
         yield from comment("Its values look like a scale; with order = [...], least first, t-closeness can use it.")
-    elif role is Role.SENSITIVE and column.type is Type.NUMBER and column.distinct > _MANY_NUMBERS:
-        little = "So many different numbers that neighbours count as different values, which is little protection."
-        if choice.in_series:
-            yield from comment(f"{little} Round them in the table, so that different values are far apart.")
-            return
-        yield from comment(f"{little} To count 20 ranges instead (the numbers are still published as they are):")
-        yield f'# {key} = {{ role = "sensitive", type = "number", bins = 20 }}'
+    elif role is Role.SENSITIVE and many_numbers(column):
+        yield from _many_numbers(key, choice)
+
+
+def _many_numbers(key: str, choice: Choice) -> Iterator[str]:
+    little = "So many different numbers that neighbours count as different values, which is little protection."
+    if choice.kind == "tau-safety":
+        yield from comment(
+            f"{little} So a number is published as one of about {BINS} ranges with round ends, which the first release "
+            "fixes. Name the ends yourself (bins = [10, 20, 30]), or take bins out to publish the numbers as they are."
+        )
+    elif choice.in_series:
+        yield from comment(f"{little} To publish in which range a number lies instead, with the ends that you name:")
+        yield f'# {key} = {{ role = "sensitive", bins = [10, 20, 30] }}'
+    else:
+        yield from comment(f"{little} To count {BINS} ranges instead (the numbers are still published as they are):")
+        yield f'# {key} = {{ role = "sensitive", type = "number", bins = {BINS} }}'
 
 
 def _guarantee_lines(choice: Choice, trial: Trial | None) -> Iterator[str]:

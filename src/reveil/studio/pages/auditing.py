@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from reveil.core import registry
 from reveil.core.json_values import JSON, list_in, number_in
 from reveil.reporting.charts import bars
-from reveil.studio.forms import form_values
+from reveil.studio.forms import form_values, in_order
+from reveil.studio.pages.tables_behind import tables_behind
 from reveil.studio.tasks.attacking import AuditTask
 
 if TYPE_CHECKING:
@@ -47,40 +48,20 @@ def show(visit: Visit) -> Response:
         series=visit.studio.folder.series(),
         files=ordered,
         chosen=chosen,
-        truths=_truths(visit, chosen),
+        truths=tables_behind(visit, chosen),
         tables=visit.raw_tables(),
         known=KNOWN,
         attacks=registry.names("attacks"),
     )
 
 
-def _truths(visit: Visit, chosen: list[str]) -> dict[str, int]:
-    """Return the tables of which releases were made here, by the log, with their places in the order."""
-    found: dict[str, int] = {}
-    for place, path in enumerate(chosen, 1):
-        data = visit.studio.log.last("publish", out=path).get("data")
-        if isinstance(data, str):
-            found.setdefault(data, place)
-    if (given := visit.query.get("data")) is not None:
-        found.setdefault(given, len(chosen))
-    return found
-
-
 def start(visit: Visit) -> Response:
     """Attack them, in the order of their places."""
     given = form_values(AuditTask, visit.form)
-    releases = _in_order(visit, "release_paths", "place")
-    truth = _in_order(visit, "truth", "truth_place")
     # One table of which several files were made stands for each of them.
-    given |= {"release_paths": tuple(releases), "truth": tuple(truth * len(releases) if len(truth) == 1 else truth)}
+    truth, releases = in_order(visit.form, "truth"), in_order(visit.form, "release_paths")
+    given["truth"] = truth * len(releases) if len(truth) == 1 else truth
     return visit.begin_and_go(AuditTask, given)
-
-
-def _in_order(visit: Visit, name: str, field: str) -> list[str]:
-    """Return the chosen files by the numbers beside them; where two have one, as they are listed."""
-    chosen = visit.form.several(name)
-    places = {path: visit.form.number(f"{field}.{path}") for path in chosen}
-    return sorted(chosen, key=lambda path: (places[path] is None, places[path] or 0))
 
 
 def beliefs_chart(content: Mapping[str, JSON]) -> Chart:

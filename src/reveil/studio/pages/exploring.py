@@ -43,14 +43,17 @@ class FrontierChart:
 
 
 def show(visit: Visit) -> Response:
-    """Show the form."""
+    """Show the form; chosen is the table that is asked for, or else the one published last."""
+    state, tables = visit.state(), visit.raw_tables()
+    wanted = visit.query.get("data") or visit.studio.log.last("publish", config_path=state.found.path).get("data")
+    there = [one.path for one in tables]
     return visit.page(
         "explore.html.j2",
         title="Explore",
         here="explore",
-        state=visit.state(),
-        tables=visit.raw_tables(),
-        data=visit.query.get("data"),
+        state=state,
+        tables=tables,
+        chosen=[wanted] if wanted in there else there[:1],
     )
 
 

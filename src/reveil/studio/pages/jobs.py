@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.responses import StreamingResponse
 
+from reveil.core import registry
 from reveil.studio.pages.auditing import beliefs_chart
 from reveil.studio.pages.exploring import frontier_chart
 from reveil.studio.pages.new_series import proposed_name
@@ -48,6 +50,7 @@ def show(visit: Visit) -> Response:
         views["picture"] = frontier_chart(content)
     if job.outcome is not None and isinstance(job.task, AuditTask):
         views["chart"] = beliefs_chart(content)
+        views["attacks"] = {name: _in_short(attack) for name, attack in registry.everything("attacks").items()}
     if job.outcome is not None and isinstance(job.task, InitTask):
         views["name"] = proposed_name(visit, Path(job.task.data).name)
     found = None if config is None else next((o for o in visit.studio.folder.series() if o.path == config), None)
@@ -63,6 +66,11 @@ def show(visit: Visit) -> Response:
         config=config,
         **views,
     )
+
+
+def _in_short(attack: object) -> str:
+    """Return the first sentence of what an attack says of itself."""
+    return " ".join(cleandoc(attack.__doc__ or "").partition("\n\n")[0].split())
 
 
 def stop(visit: Visit) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reveil.studio.forms import form_values
+from reveil.studio.pages.tables_behind import tables_of_series
 from reveil.studio.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def show(command: str) -> Handler:
             tables=visit.raw_tables(),
             releases=visit.releases(),
             everything=visit.studio.folder.tables(),
+            truths=tables_of_series(visit, state),
             data=visit.query.get("data"),
             release=visit.query.get("release"),
         )

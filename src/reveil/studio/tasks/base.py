@@ -66,6 +66,14 @@ class StudioTask(ABC):
         return found if isinstance(found, str) else None
 
     @property
+    def subject(self) -> str | None:
+        """What a list of jobs names: the config, or else the first file."""
+        if self.config is not None:
+            return self.config
+        named = (getattr(self, name) for name in self.paths)
+        return next((path for path in named if isinstance(path, str) and path), None)
+
+    @property
     def about(self) -> dict[str, JSON]:
         """What the log says of it: files and switches, never an expression or a person."""
         named = {one.name: getattr(self, one.name) for one in fields(self)}

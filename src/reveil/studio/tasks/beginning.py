@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,6 +10,7 @@ import polars as pl
 
 from reveil.core.errors import ConfigError, FileError, InputError, excerpt
 from reveil.releases.files import Kept, file_target
+from reveil.series.config import config_of
 from reveil.series.proposing.answers import Answers
 from reveil.series.proposing.choosing import choose
 from reveil.series.proposing.saving import check_publishable, save_config
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reveil.core.json_values import JSON
+    from reveil.series.config import Config
 
 _BINS = 16
 _BARS = 8
@@ -75,6 +78,7 @@ class InitTask(StudioTask):
             "rows": found.rows,
             "kind": choice.kind,
             "in_words": choice.in_words,
+            "plain": _in_plain_words(config_of(tomllib.loads(text), bench.folder.root / "reveil.toml")),
             "reasons": list(choice.reasons),
             "costs": list(choice.costs),
             "warnings": list(choice.warnings),
@@ -117,6 +121,13 @@ class InitTask(StudioTask):
             parts=self.parts,
             recipients=self.recipients,
         )
+
+
+def _in_plain_words(config: Config) -> list[JSON]:
+    """Return what the proposed guarantee means to somebody who has never heard of it."""
+    guarantee = config.guarantee
+    bound = guarantee.promise(config.schema, config.method).bound
+    return list(guarantee.explained.in_plain_words(bound, guarantee.traits.settings))
 
 
 def write_proposed(target: Path, data: Path, text: str) -> None:

@@ -55,13 +55,14 @@ class PublishTask(StudioTask):
                     hint="Nothing was published by this. Look at the series, and try it again from there.",
                 )
             published = self._publish(config, data, out, bench, dry_run=False)
-        manifest = published.release.manifest
+        manifest, traits = published.release.manifest, config.guarantee.traits
         content: dict[str, JSON] = {
             "how": published.how,
             "dry_run": self.dry_run,
             "out": self.out,
             "data": self.data,
             "notes": [] if published.note is None else published.note.split("\nnote: "),
+            "plain": list(config.guarantee.explained.in_plain_words(manifest.promise.bound, traits.settings)),
             **told_of(manifest),
         }
         if self.dry_run:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from reveil.core.errors import ConfigError
 
 KEYS, COMMAND, SCHEMA = "keys", "key_command", "schema"
+_SECRETS = ("password", "sslpassword", "oauth_client_secret")  # settings of libpq that no address may have
 _OURS = (KEYS, COMMAND, SCHEMA)
 
 
@@ -29,16 +30,17 @@ class Whereabouts:
     def of(cls, address: str, default: str) -> Whereabouts:
         """Read an address; ``default`` is the name of a vault that has none."""
         parts = urlsplit(address)
-        if parts.password is not None:
+        given = parse_qsl(parts.query, keep_blank_values=True)
+        if parts.password is not None or any(name in _SECRETS for name, _ in given):
             raise ConfigError(
                 "the address of this vault has a password in it",
                 hint="Take it out: PostgreSQL's own places (PGPASSWORD, ~/.pgpass, a service file) are read.",
             )
-        given = parse_qsl(parts.query, keep_blank_values=True)
         known = {name: value for name, value in given if name in _OURS}
         others = [(name, value) for name, value in given if name not in _OURS]
         schema = known.get(SCHEMA) or default
-        rest = urlunsplit(parts._replace(query=urlencode(others, quote_via=quote)))
+        query = urlencode(others, quote_via=quote)
+        rest = address.partition("?")[0] + (f"?{query}" if query else "")  # a server here has no host: postgresql:///db
         return cls(rest, schema, Path(known.get(KEYS) or f"{schema}.keys"), known.get(COMMAND))
 
     @property
