@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reveil.core.errors import ConfigError
 from reveil.engines.disk import DiskEngine
 from reveil.engines.memory import MemoryEngine
 
@@ -19,6 +18,4 @@ class Local:
     @classmethod
     def opened(cls, settings: EngineSettings, rows: int) -> Engine:
         """Return memory up to ``shard_rows`` rows, and the disk above."""
-        if settings.master is not None:
-            raise ConfigError('master belongs to kind = "spark"', hint='Take it out, or set kind = "spark".')
         return DiskEngine(settings.shard_rows) if rows > settings.shard_rows else MemoryEngine(settings.shard_rows)

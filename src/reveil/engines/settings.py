@@ -50,6 +50,8 @@ class EngineSettings:
                 raise ConfigError(f"{key} must be a text, not {value!r}", hint='kind = "local"')
         if self.kind not in registry.names("engines"):
             raise ConfigError(f"unknown engine {self.kind!r}", hint=f"Known: {', '.join(registry.names('engines'))}.")
+        if self.kind == LOCAL and self.master is not None:
+            raise ConfigError('master belongs to kind = "spark"', hint='Take it out, or set kind = "spark".')
         if self.held_bytes < LEAST_MEMORY:
             raise ConfigError(f"memory = {self.memory!r} is too little", hint='At least "256MB".')
 
@@ -65,7 +67,7 @@ class EngineSettings:
 
     def opened(self, rows: int) -> Engine:
         """Return the engine for a table of so many rows."""
-        kind: EngineKind = registry.find("engines", self.kind)
+        kind: type[EngineKind] = registry.find("engines", self.kind)
         return kind.opened(self, rows)
 
 

@@ -109,6 +109,13 @@ def names_of(key: str | Sequence[str]) -> list[str]:
     return [key] if isinstance(key, str) else list(key)
 
 
+def with_column(schema: pl.Schema, name: str, dtype: pl.DataType) -> pl.Schema:
+    """Return columns and one more."""
+    more = pl.Schema(schema)
+    more[name] = dtype
+    return more
+
+
 def checked(table: pl.DataFrame, returns: pl.Schema) -> pl.DataFrame:
     """Return the result of some work with its columns in order; other columns are a mistake of the program."""
     if dict(table.schema) != dict(returns):

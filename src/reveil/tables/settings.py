@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reveil.core.json_values import JSON
 
-SECTIONS = ("series", "input", "columns", "guarantee", "method", "limits")
+SECTIONS = ("series", "input", "columns", "guarantee", "method", "limits", "engine")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -216,13 +216,26 @@ def coded(
     return codes.to_numpy().astype(np.int32), ValueRelations(len(known) + 1, natural)
 
 
+def coded_values(values: pl.Series, many: Ints, column: Column) -> tuple[Codes, ValueRelations]:
+    """Number the different values of a column of which so many records have each, as :func:`coded` does."""
+    natural = values.dtype.is_numeric() or values.dtype.is_temporal()
+    if natural and isinstance(column.bins, int) and column.taxonomy is None and column.order is None:
+        counted = pl.DataFrame({"value": values, "n": many}).drop_nulls("value").sort("value")
+        return _in_bins(values, counted["value"], counted["n"].to_numpy().astype(np.int64), column.bins)
+    return coded(values, values, column)
+
+
 def _binned(published: pl.Series, raw: pl.Series, bins: int) -> tuple[Codes, ValueRelations]:
     """Number values by bins of about equally many records of the snapshot; equal values share a bin.
 
     With b records below a value, of n that have one, its bin is the whole part of b * bins / n.
     """
     counted = raw.drop_nulls().alias("value").value_counts(name="n").sort("value")
-    known, many = counted["value"], counted["n"].to_numpy().astype(np.int64)
+    return _in_bins(published, counted["value"], counted["n"].to_numpy().astype(np.int64), bins)
+
+
+def _in_bins(published: pl.Series, known: pl.Series, many: Ints, bins: int) -> tuple[Codes, ValueRelations]:
+    """Number values by bins, given the different ones of the snapshot and how many records have each."""
     bin_ = (np.cumsum(many) - many) * bins // max(int(many.sum()), 1)
     used, place = np.unique(bin_, return_inverse=True)
     if not len(known):
