@@ -111,7 +111,7 @@ def value_distances(codes: Codes, values: CodeArray, wanted: IntArray, *, linked
     many = len(wanted)
     parts = [
         (
-            _quantiles(_shares(attribute)[attribute.codes], of_record, many) / QUANTILES
+            _quantiles(_shares(attribute), attribute.codes, of_record, many) / QUANTILES
             if linked
             else _embedded(attribute, of_record, many)
         )
@@ -126,7 +126,7 @@ def _embedded(attribute: Attribute, of_record: IntArray, many: int) -> FloatArra
     """Return a point for each value such that sums of absolute differences are the distances: (values, numbers)."""
     kind = _kind(attribute)
     if kind == SPAN:
-        return _quantiles(attribute, of_record, many) / QUANTILES
+        return _quantiles(attribute.positions, attribute.codes, of_record, many) / QUANTILES
     size = attribute.null_code + 1
     counts = np.bincount(of_record * size + attribute.codes, minlength=(many + 1) * size).reshape(many + 1, size)
     counts[-1] = counts.sum(axis=0)  # of everybody
@@ -148,22 +148,22 @@ def _embedded(attribute: Attribute, of_record: IntArray, many: int) -> FloatArra
     return np.hstack([*found, shares[:, -1:] / max(size - 1, 1)])
 
 
-def _quantiles(attribute: Attribute, of_record: IntArray, many: int) -> FloatArray:
+def _quantiles(places: FloatArray, codes: CodeArray, of_record: IntArray, many: int) -> FloatArray:
     """Return the quantiles of a number for each value; those of all records for values that nobody has.
 
-    They are read off the counts of (value, number): positions ascend with codes.
+    They are read off the counts of (value, code): ``places``, where each code lies, ascend.
     """
-    size = attribute.null_code + 1
+    size = len(places)
     if (many + 1) * size > max(len(of_record), _COUNTED):  # too many for a table: records are sorted
-        return _sorted_quantiles(attribute.positions[attribute.codes], of_record, many)
-    counts = np.bincount(of_record * size + attribute.codes, minlength=(many + 1) * size).reshape(many + 1, size)
+        return _sorted_quantiles(places[codes], of_record, many)
+    counts = np.bincount(of_record * size + codes, minlength=(many + 1) * size).reshape(many + 1, size)
     table = np.vstack([counts[:many], counts.sum(axis=0)])
     below, have = np.cumsum(table, axis=1), table.sum(axis=1)
     steps = (np.arange(QUANTILES) + 0.5) / QUANTILES
     found = np.empty((many + 1, QUANTILES))
     for v in range(many + 1):
         code = np.searchsorted(below[v], (steps * have[v]).astype(np.int64), side="right")
-        found[v] = attribute.positions[np.minimum(code, size - 1)]
+        found[v] = places[np.minimum(code, size - 1)]
     return np.where(have[:many, None] > 0, found[:many], found[many])
 
 
