@@ -25,7 +25,7 @@ from reveil.vault import Vault
 
 M = 4
 EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence"
-PAGE = EVIDENCE.parent / "series-at-scale.md"
+PAGE = EVIDENCE.parent / "scale.md"
 MARK = "<!-- the table is written by benchmarks/scale_series.py -->"
 
 
