@@ -138,7 +138,7 @@ def test_a_pool_is_drawn_by_region_without_a_rest():
     plan = steps(counts, 2)
     for rows in (40, 100, 1_000):
         with parts_of(rows):
-            pool = pools.Pool(records, values, space_of(codes), len(VALUES))
+            pool = pools.FreeRecords(records, values, space_of(codes), len(VALUES))
             drawn = machine.Buckets(*pool.draw(plan))
         assert not pool.left.any()
         assert np.array_equal(np.sort(drawn.records.items), records)

@@ -19,7 +19,7 @@ from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_o
 from reveil.core.kernels import nearest_free, split, tries
 from reveil.core.threads import each
 from reveil.guarantees.signatures.frequencies import fewest_counterfeits, known_steps, padding, quota
-from reveil.guarantees.signatures.pool import Pool, starts_of
+from reveil.guarantees.signatures.pool import FreeRecords, starts_of
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _placed(now: Situation, space: Space, m: int, rng: Dice, planned: Plan | Non
         movers, fresh = movers[of_record[movers] < 0], fresh[of_record[fresh] < 0]
     groups = old.split(space.points, swap=False)
     record, left_over = _fit_movers(groups, movers, now, space)
-    pool = Pool(fresh, now.values, space, width)
+    pool = FreeRecords(fresh, now.values, space, width)
     holes = rng.child("holes").permutation(np.flatnonzero(record < 0))
     lacking = np.bincount(groups.value[holes], minlength=width).astype(np.int64)
     allowed = quota(lacking, pool.left.copy(), m)
@@ -268,7 +268,7 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     return record, movers[~placed]
 
 
-def _mover_groups(movers: CodeArray, now: Situation, pool: Pool, m: int, rng: Dice) -> Groups:
+def _mover_groups(movers: CodeArray, now: Situation, pool: FreeRecords, m: int, rng: Dice) -> Groups:
     """Form groups of m values around movers, who may share a signature with nobody's past."""
     movers = movers[np.argsort(now.values[movers], kind="stable")]
     told = now.told_values(movers)

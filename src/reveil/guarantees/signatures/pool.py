@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 REGION_ROWS = 500_000  # new records that are drawn together; more are drawn region by region
 
 
-class Pool:
+class FreeRecords:
     """New records by value along the curve, from which each is taken once.
 
     To the kernels the records of the pool are 0, 1, 2 ..., and those that others are to be near to come behind them.
@@ -78,7 +78,7 @@ class Pool:
         place = np.argsort(self.space.ranks[free], kind="stable")
         found = []
         for part in np.array_split(free[place], regions):
-            region = Pool(part, self.values, self.space, self.width)
+            region = FreeRecords(part, self.values, self.space, self.width)
             share = amounts * len(part) // len(free)
             mine = np.zeros_like(amounts)
             left = region.left.copy()
@@ -88,7 +88,7 @@ class Pool:
             found.append(region._drawn(sets, mine))
             amounts = amounts - mine
         taken = np.concatenate([records.items for _, records in found])
-        rest = Pool(np.setdiff1d(free, taken), self.values, self.space, self.width)
+        rest = FreeRecords(np.setdiff1d(free, taken), self.values, self.space, self.width)
         found.append(rest._drawn(sets, amounts))
         self.left = rest.left
         return (

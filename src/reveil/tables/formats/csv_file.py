@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FOUND = (b",", b";", b"\t")  # separators that a header shows by itself
 _CHUNK = 1 << 20
-_PIECE = 1 << 26  # bytes of a release that are read at once
+_PIECE = 1 << 25  # bytes of a release that are read at once
 _HEADER = 1 << 16  # bytes of a file that are looked at for names
 # How a name begins that a spreadsheet would run, or that is quoted already.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", '"')

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SETS = Kept("judged_sets", keys=("high", "low"))
 MEMBERS = Kept("judged_members", keys=("high", "low", "value_high", "value_low"), personal=False)
 
-_AT_ONCE = 1 << 19  # rows whose people are looked up in the record at once
+_AT_ONCE = 1 << 20  # rows whose people are looked up in the record at once
 _SHOWN = "Who is in the table is shown"
 
 
