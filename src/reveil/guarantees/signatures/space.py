@@ -25,10 +25,10 @@ class CodePoints:
 
     def __getitem__(self, records: CodeArray | slice) -> FloatArray:
         """Return the points of some records."""
-        columns = [column.positions[column.codes[records]] for column in self.codes.quasi]
-        points = np.empty((len(columns[0]) if columns else 0, len(columns)))
-        for a, places in enumerate(columns):
-            points[:, a] = places
+        quasi = self.codes.quasi
+        points = np.empty((len(quasi[0].codes[records]) if quasi else 0, len(quasi)))
+        for a, column in enumerate(quasi):
+            points[:, a] = column.positions[column.codes[records]]
         return points
 
 
