@@ -99,8 +99,8 @@ def report(given: list[str]) -> None:
         found[name] = {"releases": lines, "audit": json.loads(attacked.read_text()) if attacked.exists() else None}
     (EVIDENCE / "scale_series.json").write_text(json.dumps(found) + "\n")
     before, _, rest = PAGE.read_text().partition(f"{MARK}\n")
-    after = rest.partition("\n\n")[2]
-    PAGE.write_text(f"{before}{MARK}\n{table(found)}\n\n{after}")
+    after = rest.lstrip("\n").partition("\n\n")[2]
+    PAGE.write_text(f"{before}{MARK}\n\n{table(found)}\n\n{after}")
     for figure, (label, of) in FIGURES.items():
         places = sorted({row["rows"] for series in found.values() for row in series["releases"]})
         lines_of = {

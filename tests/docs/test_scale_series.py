@@ -7,7 +7,7 @@ from benchmarks.scale_series import EVIDENCE, FIGURES, MARK, PAGE, table
 
 def test_the_page_has_the_figures_of_the_evidence():
     found = json.loads((EVIDENCE / "scale_series.json").read_text())
-    assert f"{MARK}\n{table(found)}\n" in PAGE.read_text()
+    assert f"{MARK}\n\n{table(found)}\n\n" in PAGE.read_text()
     for figure in FIGURES:
         assert (EVIDENCE / f"scale_series_{figure}.svg").is_file()
         assert f"evidence/scale_series_{figure}.svg" in PAGE.read_text()
