@@ -85,8 +85,11 @@ class _Gathered:
         self.index.append(known[place])
 
 
-def assemble(pieces: Iterable[pl.DataFrame], batches: list[pl.DataFrame], manifest: Manifest) -> PublishedTable:
-    """Turn the rows of a file, which come in pieces, back into distinct cells and classes."""
+def assemble(
+    rows_read: pl.DataFrame | Iterable[pl.DataFrame], batches: list[pl.DataFrame], manifest: Manifest
+) -> PublishedTable:
+    """Turn the rows of a file, which may come in pieces, back into distinct cells and classes."""
+    pieces = [rows_read] if isinstance(rows_read, pl.DataFrame) else rows_read
     described = {column.name: column for column in manifest.columns if column.table is None}
     gathered = {name: _Gathered() for name, column in described.items() if Form(column.form) is not Form.VALUE}
     parts: dict[str, list[pl.Series]] = {name: [] for name in described if name not in gathered}
