@@ -1,9 +1,9 @@
 """What somebody guesses right who knows what people usually have, under every guarantee: beside the prior alone.
 
 No guarantee is about this attacker: the bounds take all values as equally likely beforehand. They know everybody's
-quasi values, who is in which release, and (except under possible worlds, where rows have ranges of their own and nobody
-is known to be in any) who is in which group, as the counted proofs take them to. What people like these have they learnt
-from a table of other people. Every guess is made at the last release, over all releases together.
+quasi values, who is in which release, and (except under possible worlds, where rows have ranges of their own and
+nobody is known to be in any) who is in which group, as the counted proofs take them to. What people like these have
+they learnt from a table of other people. Every guess is made at the last release, over all releases together.
 
 ``python -m benchmarks.utility.prior`` stores the result in ``docs/evidence``; ``--fast`` stores nothing.
 """
@@ -108,7 +108,11 @@ def run(fast: bool) -> Experiment:  # noqa: FBT001
             progress(name, trial.words)
             found = guessed(trial, schema, frames, others)
             own = found["series"]
-            told = (found["promised"], own["baseline"]["rate"], *(own["attack"][key] for key in ("rate", "low", "high")))
+            told = (
+                found["promised"],
+                own["baseline"]["rate"],
+                *(own["attack"][key] for key in ("rate", "low", "high")),
+            )
             told = (*told, None if own["control"] is None else own["control"]["rate"])
             rows.append([trial.words, name, *(None if one is None else short(float(one), 3) for one in told)])
     return Experiment(
@@ -117,10 +121,10 @@ def run(fast: bool) -> Experiment:  # noqa: FBT001
         "our own question; no guarantee bounds it, and no verdict rests on it",
         [
             f"{PERSONS:,} people, {RELEASES} releases (possible worlds: one table, two sets of columns). The attacker",
-            f"learnt from {OTHERS:,} other people what people with such quasi values have (naive Bayes), and knows who is",
-            "in which release and group (worlds: quasi values only). Shares of people whose value at the last release",
-            "is guessed right, with the 95 % interval; beside them the same attacker without any release, and what",
-            "the same guesses are worth about people who are in no release.",
+            f"learnt from {OTHERS:,} other people what people with such quasi values have (naive Bayes), and knows",
+            "who is in which release and group (worlds: quasi values only). Shares of people whose value at the",
+            "last release is guessed right, with the 95 % interval; beside them the same attacker without any",
+            "release, and what the same guesses are worth about people who are in no release.",
             "Quick is the way that there was before efforts; roomy and the constant ratio were the defaults before.",
         ],
         [],
