@@ -108,7 +108,11 @@ def run(fast: bool) -> Experiment:  # noqa: FBT001
             progress(name, trial.words)
             found = guessed(trial, schema, frames, others)
             own = found["series"]
-            told = (found["promised"], own["baseline"]["rate"], *(own["attack"][key] for key in ("rate", "low", "high")))
+            told = (
+                found["promised"],
+                own["baseline"]["rate"],
+                *(own["attack"][key] for key in ("rate", "low", "high")),
+            )
             told = (*told, None if own["control"] is None else own["control"]["rate"])
             rows.append([trial.words, name, *(None if one is None else short(float(one), 3) for one in told)])
     return Experiment(
