@@ -93,6 +93,9 @@ config_option = click.option("-c", "--config", "config_path", required=True, typ
 where_option = click.option(
     "--where", metavar="EXPR", help="The expression with which a part of the table was published, as it was written."
 )
+engine_option = click.option(
+    "--engine", metavar="NAME", help="Where large tables are worked on, instead of what [engine] says: local, spark."
+)
 json_option = click.option(
     "--json", "json_path", metavar="F", type=click.Path(), help="Write JSON to this file; - prints it."
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import click
 
 from reveil.cli import interrupts
-from reveil.cli.console import Console, config_option, names, quiet_option
+from reveil.cli.console import Console, config_option, engine_option, names, quiet_option
 from reveil.tables.formats import in_words, readable
 
 
@@ -22,6 +22,7 @@ from reveil.tables.formats import in_words, readable
 @click.option(
     "--new-series", is_flag=True, help="Begin anew, though releases of this name are there: it is another series."
 )
+@engine_option
 @quiet_option
 def command(
     data: str,
@@ -32,6 +33,7 @@ def command(
     dry_run: bool,
     again: bool,
     new_series: bool,
+    engine: str | None,
     quiet: bool,
 ) -> None:
     """Publish the table DATA as the config says.
@@ -49,7 +51,7 @@ def command(
         from reveil.series.publishing import publish_file
 
         console.announce_compilation()
-        config = load_config(config_path)
+        config = load_config(config_path).with_engine(engine)
         published = publish_file(
             config,
             data,
@@ -63,7 +65,7 @@ def command(
             done=interrupts.over,
         )
         release, manifest = published.release, published.release.manifest
-        if dry_run and columns is None and where is None:
+        if dry_run and columns is None and where is None and manifest.engine is None:
             from reveil.analysis.measures import measure
             from reveil.cli.measure import table
 

@@ -88,17 +88,17 @@ class Dice:
         order among all of them. (Two of n items have equal dice with a chance below n**2 / 2**65; then the first
         comes first.)
         """
-        return np.lexsort((self._bits(labels[0].size if numbers is None else numbers), *labels))
+        return np.lexsort((self.bits(labels[0].size if numbers is None else numbers), *labels))
 
     def coins(self, numbers: int | npt.NDArray[np.integer]) -> BoolArray:
         """Toss a coin for each number, or for each of 0 .. ``numbers - 1``."""
-        return (self._bits(numbers) >> np.uint64(63)).astype(np.bool_)
+        return (self.bits(numbers) >> np.uint64(63)).astype(np.bool_)
 
     def random(self, numbers: int | npt.NDArray[np.integer]) -> FloatArray:
         """Draw from [0, 1) for each number, or for each of 0 .. ``numbers - 1``: a multiple of 2**-53."""
-        return (self._bits(numbers) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return (self.bits(numbers) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
-    def _bits(self, numbers: int | npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
+    def bits(self, numbers: int | npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
         """Return 64 random bits for each number; each depends on the seed and on the number alone."""
         seed = self._roll()
         places = np.arange(numbers) if isinstance(numbers, int) else numbers

@@ -24,6 +24,7 @@ GROUPS = (
     "questions",
     "indexes",
     "stores",
+    "engines",
 )
 
 

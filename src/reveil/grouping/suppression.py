@@ -24,6 +24,8 @@ from reveil.grouping.groupers.base import part_by_part
 from reveil.models.statistics import Boxes, GroupStats, Histogram, Partition
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
     from reveil.models.base import Model
@@ -49,8 +51,11 @@ def group_without_stretching(
     return min(tried, key=lambda found: certainty_penalty(codes, found))
 
 
-def certainty_penalty(codes: Codes, partition: Partition) -> float:
-    """Return the width of all published cells together, by the weights of columns; what is left out counts fully."""
+def certainty_penalty(codes: Codes, partition: Partition, occurring: Sequence[int] | None = None) -> float:
+    """Return the width of all published cells together, by the weights of columns; what is left out counts fully.
+
+    ``occurring`` is how many values of each attribute occur, where the records at hand are a part of a table.
+    """
     starts, ends, sizes = partition.offsets[:-1], partition.offsets[1:], partition.sizes
     rows = codes.columns(partition.order)
     boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
@@ -67,7 +72,8 @@ def certainty_penalty(codes: Codes, partition: Partition) -> float:
             width = (attribute.taxonomy.hi[node] - attribute.taxonomy.lo[node]) / max(size - 1, 1)
         else:
             width = attribute.positions[high] - attribute.positions[low]
-        beside = 1 / max(int(np.count_nonzero(np.unique(attribute.codes) < size)), 1)
+        different = int((np.unique(attribute.codes) < size).sum()) if occurring is None else occurring[a]
+        beside = 1 / max(different, 1)
         width = np.minimum(np.where(occurs, width + boxes.null[a] * beside, 0.0), 1.0)
         total += attribute.weight * (float(width @ sizes) + codes.n - len(partition.order))
     return total

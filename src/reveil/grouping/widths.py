@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 _SPAN, _SET, _TREE = 0, 1, 2
 
 
-def attributes_of(quasi: Sequence[Attribute], *, weighted: bool = False) -> Attributes:
+def attributes_of(
+    quasi: Sequence[Attribute], *, weighted: bool = False, occurring: Sequence[int] | None = None
+) -> Attributes:
     """Lay the attributes of a table side by side; ``weighted``: widths are multiplied by the weight of their column.
+
+    ``occurring`` is how many values of each occur in the table, where the records at hand are a part of it.
 
     Where the leaves of a hierarchy are numbers in their order, a cell is taken to be as wide as all the leaves from its
     least to its greatest: ages that lie together tell more than as many from both ends.
@@ -35,8 +39,8 @@ def attributes_of(quasi: Sequence[Attribute], *, weighted: bool = False) -> Attr
     for a, attribute in enumerate(quasi):
         size = attribute.null_code
         factor = attribute.weight if weighted else 1.0
-        occurring = np.unique(attribute.codes)
-        steps[a] = factor / max(size - 1, 1), factor / max(int((occurring < size).sum()), 1)
+        different = int((np.unique(attribute.codes) < size).sum()) if occurring is None else occurring[a]
+        steps[a] = factor / max(size - 1, 1), factor / max(different, 1)
         if attribute.kind is Kind.TAXONOMY:
             kinds[a] = _TREE if not attribute.tight else _SPAN if _ascends(attribute.domain) else _SET
         elif attribute.listed:

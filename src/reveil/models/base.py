@@ -233,11 +233,11 @@ class AllOf(Model):
 
     def achieved(self, stats: GroupStats) -> dict[str, JSON]:
         """Return the levels of all parts; ``t`` of several attributes share one key."""
-        return _together([part.achieved(stats) for part in self._parts])
+        return told_together([part.achieved(stats) for part in self._parts])
 
     def parameters(self) -> dict[str, JSON]:
         """Return the parameters of all parts; ``t`` of several attributes share one key."""
-        return _together([part.parameters() for part in self._parts])
+        return told_together([part.parameters() for part in self._parts])
 
     def sentence(self) -> str:
         """Return the claims of all parts, joined."""
@@ -262,7 +262,7 @@ class AllOf(Model):
         return " & ".join(map(repr, self._parts))
 
 
-def _together(parts: Sequence[dict[str, JSON]]) -> dict[str, JSON]:
+def told_together(parts: Sequence[dict[str, JSON]]) -> dict[str, JSON]:
     """Put what several models say under common keys; those that would contradict each other go under ``all``."""
     apart = [part for i, part in enumerate(parts) if not all(_agree(part, p) for j, p in enumerate(parts) if i != j)]
     merged: dict[str, JSON] = {}

@@ -102,7 +102,9 @@ class Manifest(Mapping[str, JSON]):
     (:mod:`reveil.releases.domains`). ``records`` says, where rows of the table were visits, by which rule a person's
     rows became one value of each column (``*``: of all others). ``digest`` is that of the bytes as they were written,
     ``digests`` has it for each format, ``previous`` is the digest of the manifest before. ``parts`` are those of a
-    release in a folder, whose digest is one over theirs. ``others`` are keys that this version does not know.
+    release in a folder, whose digest is one over theirs. ``engine`` is which one worked, where it was not this
+    machine's memory, and with how many rows at once: groups depend on it. ``others`` are keys that this
+    version does not know.
     """
 
     series: str | None
@@ -127,6 +129,7 @@ class Manifest(Mapping[str, JSON]):
     digest: str | None = None
     digests: Mapping[str, str] | None = None
     parts: tuple[TablePart, ...] | None = None
+    engine: Mapping[str, JSON] | None = None
     format: int = FORMAT
     reveil: str | None = field(default_factory=version)
     others: FrozenObject = field(default_factory=lambda: FrozenObject({}))
@@ -134,7 +137,7 @@ class Manifest(Mapping[str, JSON]):
     def __post_init__(self) -> None:
         for name in ("achieved", "others"):
             object.__setattr__(self, name, frozen_object(getattr(self, name)))
-        for name in ("digests", "domains", "records"):
+        for name in ("digests", "domains", "records", "engine"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, frozen_object(getattr(self, name)))
 
@@ -208,6 +211,7 @@ class Manifest(Mapping[str, JSON]):
             "digest": self.digest,
             "digests": thawed(self.digests),
             "parts": None if self.parts is None else [part.to_json() for part in self.parts],
+            "engine": thawed(self.engine),
             "previous": self.previous,
             **{key: thawed(value) for key, value in self.others.items()},
         }
@@ -246,6 +250,7 @@ class Manifest(Mapping[str, JSON]):
             digest=told.text("digest"),
             digests=_digests(told),
             parts=_parts(told),
+            engine=None if told.given.get("engine") is None else told.object("engine"),
             format=told.number("format"),
             reveil=told.text("reveil"),
             others=FrozenObject({key: value for key, value in told.given.items() if key not in KEYS}),
@@ -255,10 +260,22 @@ class Manifest(Mapping[str, JSON]):
 KEYS = (
     *("format", "reveil", "series", "series_id", "release", "created", "guarantee", "claim", "assumes", "promise"),
     *("columns", "rows", "groups", "suppressed", "withheld", "dirty", "stale", "counterfeits", "achieved"),
-    *("selection", "adopted", "domains", "records", "digest", "digests", "parts", "previous"),
+    *("selection", "adopted", "domains", "records", "digest", "digests", "parts", "engine", "previous"),
 )
 OPTIONAL = frozenset(
-    ["reveil", "series_id", "promise", "stale", "selection", "adopted", "domains", "records", "digests", "parts"]
+    [
+        "reveil",
+        "series_id",
+        "promise",
+        "stale",
+        "selection",
+        "adopted",
+        "domains",
+        "records",
+        "digests",
+        "parts",
+        "engine",
+    ]
 )
 _FORMS = ("interval", "set", "label", "value", "foreign")  # of cells, as reveil.tables.notation has them
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Guarantee
+    from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
 
 _SUPPRESS, _DELTA = "suppress", "delta"
@@ -132,11 +133,15 @@ _FEW_GROUPS = 10
 
 def figures_of(prepared: Prepared, measures: Mapping[str, JSON] | None) -> dict[str, AlarmFigure]:
     """Return the figures of a release that was put together; ``measures`` are those that the vault keeps of it."""
-    return dict(_figures(prepared, measures))
+    return figures_in(prepared.release.manifest, measures, prepared.draft.snapshot.frame.height)
 
 
-def _figures(prepared: Prepared, measures: Mapping[str, JSON] | None) -> Iterator[tuple[str, AlarmFigure]]:
-    manifest = prepared.release.manifest
+def figures_in(manifest: Manifest, measures: Mapping[str, JSON] | None, n: int) -> dict[str, AlarmFigure]:
+    """Return the figures of a release of ``n`` records by its manifest and its measures."""
+    return dict(_figures(manifest, measures, n))
+
+
+def _figures(manifest: Manifest, measures: Mapping[str, JSON] | None, n: int) -> Iterator[tuple[str, AlarmFigure]]:
     lost = manifest.withheld + (manifest.suppressed or 0)
     records = max(manifest.rows - manifest.counterfeits.total - manifest.dirty + lost, 1)
     delta = manifest.promise.settings.get(_DELTA)
@@ -158,7 +163,7 @@ def _figures(prepared: Prepared, measures: Mapping[str, JSON] | None) -> Iterato
             AlarmFigure(width, words, width > _WIDE and not sampled, f": more than {_WIDE:.0%}, which tells little"),
         )
     if isinstance(delta, int | float):
-        n = prepared.draft.snapshot.frame.height  # how many of them are in a sample is not what delta is about
+        # How many of them are in a sample is not what delta is about.
         yield "delta", AlarmFigure(delta, f"delta is {delta:.3g}", delta > 1 / n, f": more than 1/n, 1/{n:,}")
     groups = manifest.groups
     words = f"there {'is' if groups == 1 else 'are'} {groups:,} group{'' if groups == 1 else 's'}"

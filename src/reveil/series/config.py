@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.core.settings import Section, build
+from reveil.engines.settings import EngineSettings
 from reveil.guarantees.settings import from_settings, paths_of
 from reveil.series.alarms import Alarms
 from reveil.tables.input import severity_files
@@ -37,9 +38,16 @@ class Config:
     seed: int | None
     files: tuple[Path, ...]  # the config and what it names: never to be written over
     vault: Place | None = None
-    archive: bool = True
+    archive: bool | int | str = True
     anchor: Path | None = None
     alarms: Alarms = field(default_factory=Alarms)
+    engine: EngineSettings = field(default_factory=EngineSettings)
+
+    def with_engine(self, kind: str | None) -> Config:
+        """Return the config with another engine, as a command asks for one; None leaves it."""
+        if kind is None or kind == self.engine.kind:
+            return self
+        return replace(self, engine=replace(self.engine, kind=kind, master=None))
 
     @property
     def anchor_path(self) -> Path:
@@ -85,6 +93,7 @@ def config_of(table: Mapping[str, JSON], path: Path) -> Config:
             series.archive,
             None if series.anchor is None else path.parent / series.anchor,
             build(Alarms, section_of(table, "limits"), Section("[limits]", "[limits]")),
+            build(EngineSettings, section_of(table, "engine"), Section("[engine]", "[engine]")),
         )
     except ConfigError as error:
         raise placed(error, path) from None

@@ -25,6 +25,7 @@ from reveil.series import Published, Series
 from reveil.series.alarms import figures_of
 from reveil.series.asking import asked_for, described
 from reveil.series.finding import measures_of
+from reveil.series.large import publish_in_shards, rows_for_shards
 from reveil.series.lines import noted
 from reveil.series.published import Stage, silent
 from reveil.series.reading import selected
@@ -90,6 +91,8 @@ def publish_file(
     and thrown away. A config with a vault, or a guarantee that needs one, publishes the next release of its series;
     ``new_series`` lets it begin although releases of that name are there. ``done`` is called once it is out.
     """
+    target = output_path(out)
+    rows = rows_for_shards(config, data, target)
     if config.in_series:
         series = Series.of(config)
         return series.publish_to(
@@ -100,7 +103,6 @@ def publish_file(
             "columns, where, again and new-series belong to a series",
             hint='Declare a vault: vault = "reveil.vault" under [series].',
         )
-    target = output_path(out)
     release_target(target, Kept((Path(data), *config.files), columns=config.schema.names(Role.PERSON, Role.IDENTIFIER)))
     not_of_another(target, {"series": config.name, "release": 1})
     try:
@@ -108,6 +110,8 @@ def publish_file(
         config.alarms.check(config.schema, config.guarantee, config.method)
     except ConfigError as error:
         raise placed(error, config.path) from None
+    if rows is not None:
+        return publish_in_shards(config, data, target, rows, dry_run=dry_run, stage=stage, done=done)
     stage("reading")
     snapshot = read_snapshot(data, config.schema)
     stage("grouping")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 # What shows nothing tells no two texts apart: controls that are no white space, what Unicode calls default ignorable,
 # marks of annotations, controls of hieroglyphs, and a note without a head. Fillers are among the ignorable ones.
@@ -78,14 +78,23 @@ def one_spelling(cells: pl.Series, known: Iterable[str] = (), missing: Iterable[
     ``missing`` cells, known or not: else those who have none could be told apart, and pass for diverse.
     """
     distinct = cells.drop_nulls().unique()
+    table = spelling_of_each(
+        distinct, lambda: cells.alias("text").to_frame().group_by("text").len("records"), known, missing
+    )
+    return _replaced(cells, table["text"], table["spelling"])
+
+
+def spelling_of_each(
+    distinct: pl.Series, counted: Callable[[], pl.DataFrame], known: Iterable[str] = (), missing: Iterable[str] = ()
+) -> pl.DataFrame:
+    """Return each of some different texts with its ``spelling``; ``counted`` says how many ``records`` have it."""
     table = pl.DataFrame({"text": distinct, "fold": fold_distinct(distinct)})
     table = table.join(spellings(known), on="fold", how="left")
     table = table.with_columns(tidy=pl.col("text").str.replace_all(_SPACE, " ").str.strip_chars(" "))
     open_ = table.filter(pl.col("spelling").is_null())
     if open_["fold"].n_unique() < open_.height:
-        counts = cells.alias("text").to_frame().group_by("text").len("records")
         most = (
-            open_.join(counts, on="text")
+            open_.join(counted(), on="text")
             .group_by("fold", "tidy")
             .agg(pl.col("records").sum())
             .sort("records", "tidy", descending=[True, False])
@@ -96,10 +105,9 @@ def one_spelling(cells: pl.Series, known: Iterable[str] = (), missing: Iterable[
         table = table.with_columns(most=pl.col("tidy"))
     blank = pl.when(pl.col("fold") != "").then(pl.col("most"))
     marks = fold_distinct(pl.Series(list(missing), dtype=pl.String)).implode()
-    table = table.with_columns(
+    return table.with_columns(
         spelling=pl.when(~pl.col("fold").is_in(marks)).then(pl.coalesce("spelling", blank)),
     )
-    return _replaced(cells, table["text"], table["spelling"])
 
 
 def spellings(known: Iterable[str]) -> pl.DataFrame:

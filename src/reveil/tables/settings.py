@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from reveil.core.json_values import JSON
 
-SECTIONS = ("series", "input", "columns", "guarantee", "method", "limits")
+SECTIONS = ("series", "input", "columns", "guarantee", "method", "limits", "engine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class SeriesSettings:
     vault: str | None = None
     anchor: str | None = None
     seed: int | None = None
-    archive: bool = True
+    archive: bool | int | str = True
     sealed: bool = False
     keys: str | None = None
     key_command: str | None = None

@@ -9,7 +9,7 @@ over one object, so that a plugin's own test is a line::
     def test_mine():
         check_grouper(MyGrouper())
 
-:mod:`reveil.testing.vaults` has the same for stores of vaults.
+:mod:`reveil.testing.vaults` has the same for stores of vaults, :mod:`reveil.testing.engines` for engines.
 
 The oracles are for series small enough to try everything: :mod:`reveil.testing.series` draws them,
 :mod:`reveil.testing.worlds` counts all the worlds that are consistent with what was published, and
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from reveil.testing.bayes import EnumeratedDice, Posterior, all_histories, all_tables, outcomes, posterior
 from reveil.testing.beliefs import Beliefs, Group
+from reveil.testing.engines import check_shards, check_work
 from reveil.testing.formats import check_format
 from reveil.testing.worlds import enumerate_members, enumerate_memberships, enumerate_worlds
 
@@ -46,7 +47,9 @@ __all__ = [
     "check_format",
     "check_grouper",
     "check_model",
+    "check_shards",
     "check_vault",
+    "check_work",
     "enumerate_members",
     "enumerate_memberships",
     "enumerate_worlds",

@@ -66,9 +66,11 @@ def _cells(kind: str) -> tuple[st.SearchStrategy[object], pl.DataType]:
 
 
 @st.composite
-def tables(draw: st.DrawFn, *, max_rows: int = 40, max_quasi: int = 4, max_sensitive: int = 2) -> Table:
-    """Draw a table of 1 to ``max_rows`` records with its schema."""
-    rows = draw(st.integers(1, max_rows))
+def tables(
+    draw: st.DrawFn, *, min_rows: int = 1, max_rows: int = 40, max_quasi: int = 4, max_sensitive: int = 2
+) -> Table:
+    """Draw a table of ``min_rows`` to ``max_rows`` records with its schema."""
+    rows = draw(st.integers(min_rows, max_rows))
     quasi = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=max_quasi))
     sensitive = draw(st.lists(st.sampled_from(("word", "nasty", "integer", "grade", "region")), max_size=max_sensitive))
     columns: dict[str, pl.Series] = {"pid": pl.Series(range(100, 100 + rows))}

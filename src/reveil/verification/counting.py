@@ -11,7 +11,7 @@ import polars as pl
 
 from reveil.core.errors import VerificationError, excerpt
 from reveil.tables.snapshot import canonical_text
-from reveil.verification.arrays import Codes, Ints, distinct_rows, renumbered
+from reveil.verification.arrays import Codes, Ints, counted_pairs, renumbered
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reveil.tables.snapshot import Snapshot
 
 _DIGITS = 10  # of the largest number of a group
+_SORTED = 1 << 20  # rows above which pairs are sorted rather than counted in a table
 _CELLS = 8  # of a dense table per row, up to which counting in it is faster than sorting
 
 
@@ -78,11 +79,11 @@ class Tally:
     def of(cls, group: Codes, value: Codes, n_groups: int, scale: ValueRelations, table: Ints | None = None) -> Tally:
         """Count values, each with its group; the whole table is all of them, unless another one is given."""
         total = np.bincount(value, minlength=scale.size).astype(np.int64) if table is None else table
-        if n_groups * scale.size <= _CELLS * len(group) + 1024:
+        if len(group) <= _SORTED and n_groups * scale.size <= _CELLS * len(group) + 1024:
             dense = np.bincount(group.astype(np.int64) * scale.size + value, minlength=n_groups * scale.size)
             at = np.flatnonzero(dense)
             return cls(at // scale.size, at % scale.size, dense[at].astype(np.int64), n_groups, total, scale)
-        (groups, values), counts = distinct_rows([group, value])
+        groups, values, counts = counted_pairs(group, value, scale.size)
         return cls(groups, values, counts, n_groups, total, scale)
 
     @cached_property
@@ -215,13 +216,26 @@ def coded(
     return codes.to_numpy().astype(np.int32), ValueRelations(len(known) + 1, natural)
 
 
+def coded_values(values: pl.Series, many: Ints, column: Column) -> tuple[Codes, ValueRelations]:
+    """Number the different values of a column of which so many records have each, as :func:`coded` does."""
+    natural = values.dtype.is_numeric() or values.dtype.is_temporal()
+    if natural and isinstance(column.bins, int) and column.taxonomy is None and column.order is None:
+        counted = pl.DataFrame({"value": values, "n": many}).drop_nulls("value").sort("value")
+        return _in_bins(values, counted["value"], counted["n"].to_numpy().astype(np.int64), column.bins)
+    return coded(values, values, column)
+
+
 def _binned(published: pl.Series, raw: pl.Series, bins: int) -> tuple[Codes, ValueRelations]:
     """Number values by bins of about equally many records of the snapshot; equal values share a bin.
 
     With b records below a value, of n that have one, its bin is the whole part of b * bins / n.
     """
     counted = raw.drop_nulls().alias("value").value_counts(name="n").sort("value")
-    known, many = counted["value"], counted["n"].to_numpy().astype(np.int64)
+    return _in_bins(published, counted["value"], counted["n"].to_numpy().astype(np.int64), bins)
+
+
+def _in_bins(published: pl.Series, known: pl.Series, many: Ints, bins: int) -> tuple[Codes, ValueRelations]:
+    """Number values by bins, given the different ones of the snapshot and how many records have each."""
     bin_ = (np.cumsum(many) - many) * bins // max(int(many.sum()), 1)
     used, place = np.unique(bin_, return_inverse=True)
     if not len(known):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from reveil.guarantees.signatures import blind, machine
-from reveil.guarantees.signatures.machine import Space
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.signatures.situation import Situation, exhausted
+from reveil.guarantees.signatures.space import Space
 from reveil.testing.bayes import outcomes
 
 M = 2

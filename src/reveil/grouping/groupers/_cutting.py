@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,19 @@ FloatArray = npt.NDArray[np.float64]
 # A subtree of this many records fits a core's cache.
 _SUBTREE = 1 << 17
 # In nodes below this, a cut is judged by the widths of all attributes; above, by that of the attribute it cuts.
-_WHOLE = 1 << 8
+WHOLE = 1 << 8
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the records of a cell have to know of the table that they are a part of: they do not have it themselves.
+
+    ``ties`` are the dice of the records, which decide as they do in the whole table. ``occurring`` is how many values
+    each quasi attribute has in it, nulls not counted.
+    """
+
+    ties: npt.NDArray[np.uint64] = field(repr=False)
+    occurring: tuple[int, ...]
 
 
 class Forest:
@@ -49,6 +62,7 @@ class Forest:
         table: Mapping[str, Reference] | None,
         *,
         blind: bool,
+        cell: Cell | None = None,
     ) -> None:
         if plan.choose == "gain" and not codes.sensitive:
             raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use another.")
@@ -59,7 +73,10 @@ class Forest:
         if mixes:
             # Ties are split by place, and so it is decided which of two equal records moves. Places must not follow the
             # order of the file, which may follow the values.
-            ties = rng.child("ties").order_by(start.labels[self.index], numbers=self.index)
+            if cell is None:
+                ties = rng.child("ties").order_by(start.labels[self.index], numbers=self.index)
+            else:
+                ties = np.argsort(cell.ties, kind="stable")
             self.index = self.index[ties]
         whole = start.n_groups == 1 and len(self.index) == codes.n
         self.rows: CodeArray = codes.matrix() if whole else np.ascontiguousarray(codes.columns(self.index))
@@ -71,10 +88,12 @@ class Forest:
         references = codes.references() if self.values.shape[1] else {}
         self.table: Mapping[str, Reference] = {**references, **table} if table is not None else references
         self.positions = [attribute.weight * attribute.positions for attribute in codes.quasi]
-        self.attributes = attributes_of(codes.quasi, weighted=True)
+        self.attributes = attributes_of(codes.quasi, weighted=True, occurring=None if cell is None else cell.occurring)
         self.exchange: Exchange | None = None
         if search is not None:
             self.exchange = Exchange.under(model, len(codes.sensitive), self.attributes, search)
+            self.rank: CodeArray = np.empty(codes.n, np.int32)
+            self.rank[self.index] = np.arange(len(self.index), dtype=np.int32)
         self.boundaries = cuts.Boundaries(
             np.concatenate([attribute.boundaries for attribute in codes.quasi]),
             np.concatenate([next_lower(attribute.boundaries) for attribute in codes.quasi]),
@@ -124,9 +143,18 @@ class Forest:
         grower = Grower(self)
         one = np.array([start], np.int64), np.array([end], np.int64)
         if end - start <= _SUBTREE:
+            self._put_in_order(start, end)
             return grower.groups(*one), []
         found, starts, ends = grower.level(*one)
         return found, list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+    def _put_in_order(self, start: int, end: int) -> None:
+        """Put the records of a node as the dice had them: exchanges must not depend on how cuts moved them."""
+        if self.exchange is None:
+            return
+        order = np.argsort(self.rank[self.index[start:end]])
+        for column in self.records:
+            column[start:end] = column[start:end][order]
 
 
 class Grower:
@@ -186,7 +214,7 @@ class Grower:
         shape = (len(starts), self.forest.rows.shape[1])
         best = gains.BestCuts(np.empty(shape), np.empty(shape, np.int32), np.empty(shape, np.int64))
         forest = self.forest
-        gains.propose(forest.rows, starts, ends, forest.attributes, self.least, _WHOLE, self.marks, best)
+        gains.propose(forest.rows, starts, ends, forest.attributes, self.least, WHOLE, self.marks, best)
         order = np.argsort(-best.gain, axis=1, kind="stable")
         node = np.arange(len(starts))
         for turn in range(shape[1]):

@@ -109,6 +109,13 @@ class Grouper(ABC):
         """Say what this grouper needs that a model as a whole does not ask for, or None."""
         return None
 
+    def reason_against_cells(self) -> str | None:
+        """Say why a table in shards cannot be grouped cell by cell, or None if it can.
+
+        Then ``group_cell`` groups a cell as :mod:`reveil.grouping.top_cuts` finds them.
+        """
+        return f"the method {self.name!r} looks at all records at once"
+
     @abstractmethod
     def parameters(self) -> dict[str, JSON]:
         """Return the parameters under their config names."""
@@ -188,9 +195,10 @@ def check_feasible(codes: Codes, model: Model) -> None:
         if not part.verdict(whole)[0]:
             raise InfeasibleError(
                 f"the whole table does not satisfy {part!r} ({part.sentence()})",
-                hint=f"All {codes.n:,} records together reach {_level(part.achieved(whole))}. Ask for no more.",
+                hint=f"All {codes.n:,} records together reach {level_in_words(part.achieved(whole))}. Ask for no more.",
             )
 
 
-def _level(achieved: dict[str, JSON]) -> str:
+def level_in_words(achieved: dict[str, JSON]) -> str:
+    """Return the levels that records reach, for a message."""
     return ", ".join(f"{key} = {value}" for key, value in achieved.items())

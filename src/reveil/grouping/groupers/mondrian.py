@@ -10,7 +10,7 @@ import numpy as np
 from reveil.core.defaults import in_force, kept_default
 from reveil.core.effort import Effort
 from reveil.core.errors import ConfigError
-from reveil.grouping.groupers._cutting import Forest
+from reveil.grouping.groupers._cutting import Cell, Forest
 from reveil.grouping.groupers.base import Grouper
 from reveil.models.statistics import Partition, Reference
 
@@ -106,6 +106,21 @@ class Mondrian(Grouper):
         everybody = Partition(np.arange(codes.n, dtype=np.int32), np.array([0, codes.n], np.int64), codes.n)
         forest = Forest(codes, model, self, rng, everybody, None, blind=False)
         return forest.partition()
+
+    def reason_against_cells(self) -> str | None:
+        """Strict cuts depend on how often each code occurs, and so can be found by counting."""
+        if self.cut == "relaxed":
+            return "relaxed cuts deal the records of one value to both sides, which counting does not show"
+        if self.recode != "boxes":
+            return f"recode = {self.recode!r} is not put together from cells of the table"
+        return None
+
+    def group_cell(
+        self, codes: Codes, model: Model, rng: Dice, cell: Cell, table: Mapping[str, Reference]
+    ) -> Partition:
+        """Cut a cell of a larger table to the end; the groups are those that the whole table would give."""
+        everybody = Partition(np.arange(codes.n, dtype=np.int32), np.array([0, codes.n], np.int64), codes.n)
+        return Forest(codes, model, self, rng, everybody, table, blind=False, cell=cell).partition()
 
     def refine(
         self,

@@ -62,15 +62,31 @@ def read_folder(folder: Path, *, check_names: NameCheck | None = None) -> RawTab
         frame = form.read(part, check_names=check_names if names is None else None).frame
         names = frame.schema if names is None else names
         if frame.schema != names:
-            raise FileError(
-                f"this part has other columns than {parts[0].name}, or other types",
-                file=part,
-                hint="All parts of a table have the same columns in the same order.",
-            )
+            raise _other_columns(part, parts[0])
         frames.append(frame)
     starts = tuple(accumulate((frame.height for frame in frames), initial=0))[:-1]
     where = tuple(zip(starts, (str(part) for part in parts), strict=True))
     return RawTable(pl.concat(frames, rechunk=False), Place(str(folder), parts=where), text_only=False)
+
+
+def checked_parts(folder: Path) -> list[Path]:
+    """Return the parts of the table in a folder, compared with the manifest inside where there is one."""
+    parts = _parts(folder)
+    form, first = ParquetFile(), None
+    for part in parts:
+        schema = form.schema(part)
+        first = schema if first is None else first
+        if schema != first:
+            raise _other_columns(part, parts[0])
+    return parts
+
+
+def _other_columns(part: Path, first: Path) -> FileError:
+    return FileError(
+        f"this part has other columns than {first.name}, or other types",
+        file=part,
+        hint="All parts of a table have the same columns in the same order.",
+    )
 
 
 def names_in_folder(folder: Path) -> list[str]:

@@ -81,6 +81,13 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
     else:
         frame, native = from_native(source, schema)
         place, from_text, origin = Place("the frame"), False, "the frame"
+    return settled(frame, schema, place, from_text=from_text, origin=origin, native=native)
+
+
+def settled(
+    frame: pl.DataFrame, schema: Schema, place: Place, *, from_text: bool, origin: str, native: str = "polars"
+) -> Snapshot:
+    """Give a table that was read its types and check it."""
     if frame.height == 0:
         raise DataError("this table has no rows", file=place.file, hint="A release needs at least one record.")
     declared = {column.name for column in schema.columns}  # some schemas let other columns be there

@@ -1,0 +1,110 @@
+"""Past one memory: CPU seconds and peak memory of a static release, in memory and on disk, at growing sizes.
+
+``python -m benchmarks.scale`` makes the tables, publishes each in a process of its own and prints a line for each;
+``--rows 1000000,4000000`` and ``--engines memory,disk`` choose. CPU seconds are those of all threads of the process,
+kernels compiled before; peak memory is what the system counts for the process, the programs themselves included. The
+marginal cost is what another million rows take beyond the size before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import reveil as rv
+from benchmarks.floor import coded, quasi_of
+
+SIZES = (1_000_000, 4_000_000, 10_000_000)
+COLUMNS, K, L = 8, 10, 3
+PART = 1_000_000
+ENGINES = {"memory": 50_000_000, "disk": 500_000}  # shard_rows
+
+
+def make(rows: int, folder: Path) -> None:
+    """Write a table in parts, and a config."""
+    table = folder / "table"
+    table.mkdir()
+    frame = coded(rows, COLUMNS)
+    for at in range(0, rows, PART):
+        frame[at : at + PART].write_parquet(table / f"part-{at // PART:05d}.parquet")
+    roles = "\n".join(f'{name} = "quasi"' for name in quasi_of(frame))
+    for engine, shard_rows in ENGINES.items():
+        (folder / f"{engine}.toml").write_text(
+            f'[series]\nseed = 1\n[columns]\n{roles}\ndisease = "sensitive"\n[guarantee]\nkind = "static"\n'
+            f"k = {K}\nl = {L}\n[engine]\nshard_rows = {shard_rows}\n"
+        )
+
+
+def once(engine: str, folder: Path) -> str:
+    """Publish, and return CPU seconds, the peak in MiB and the number of groups."""
+    from reveil.series.config import load_config
+    from reveil.series.publishing import publish_file
+
+    config = load_config(folder / f"{engine}.toml")
+    small = coded(5_000, COLUMNS)
+    schema = rv.Schema(quasi=quasi_of(small), sensitive="disease")
+    rv.anonymize(small, schema, rv.KAnonymity(K) & rv.DistinctDiversity(L))  # compiled before it is timed
+    stages: list[tuple[str, float]] = []
+    started = time.process_time()
+    published = publish_file(
+        config,
+        folder / "table",
+        f"{folder}/{engine}.out/",
+        stage=lambda what: stages.append((what, time.process_time())),
+    )
+    used = time.process_time() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    ends = [at for _, at in stages[1:]] + [started + used]
+    parts = " ".join(f"{what} {end - at:.1f}" for (what, at), end in zip(stages, ends, strict=True))
+    return f"{used:.1f} {peak:.0f} {published.release.manifest.groups} {parts}"
+
+
+def in_fresh(*arguments: str) -> str:
+    """Run a part of this benchmark in a process of its own."""
+    said = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "benchmarks.scale", *arguments], check=True, capture_output=True, text=True
+    )
+    return said.stdout.strip()
+
+
+def run(sizes: list[int], engines: list[str], around: str | None) -> None:
+    """Measure everything and print a line for each."""
+    before: dict[str, tuple[int, float]] = {}
+    print("rows engine cpu_seconds peak_MiB groups seconds_per_further_million stages")
+    for rows in sizes:
+        with tempfile.TemporaryDirectory(dir=around) as place:
+            in_fresh("make", str(rows), place)
+            for engine in engines:
+                cpu, peak, groups, *stages = in_fresh("once", engine, place).split()
+                shutil.rmtree(Path(place) / f"{engine}.out")
+                known = before.get(engine)
+                more = "-" if known is None else f"{(float(cpu) - known[1]) / (rows - known[0]) * 1e6:.2f}"
+                before[engine] = rows, float(cpu)
+                print(f"{rows:,} {engine} {cpu} {peak} {groups} {more} {' '.join(stages)}", flush=True)
+
+
+def main() -> None:
+    """Read the arguments."""
+    if sys.argv[1:2] == ["make"]:
+        make(int(sys.argv[2]), Path(sys.argv[3]))
+        return
+    if sys.argv[1:2] == ["once"]:
+        print(once(sys.argv[2], Path(sys.argv[3])))
+        return
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", default=",".join(map(str, SIZES)))
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--folder", default=os.environ.get("TMPDIR"), help="where tables and releases lie meanwhile")
+    given = parser.parse_args()
+    run([int(own) for own in given.rows.split(",")], given.engines.split(","), given.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+"""A release that is judged alone, of a table in shards: cells of the table are grouped and recoded one by one.
+
+The cells are those that the first cuts leave (:mod:`reveil.grouping.top_cuts`). Everything below is the code that
+groups a table in memory. Rows leave a cell as they are published, each with two dice of its own: one decided ties, by
+the other rows lie in the published order, over all cells, so that parts do not show which cell a row is from.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reveil.core.errors import InfeasibleError
+from reveil.core.levels import worst
+from reveil.engines.shards import with_column
+from reveil.grouping.groupers._cutting import Cell
+from reveil.grouping.groupers.base import level_in_words
+from reveil.grouping.recoders.boxes import BoxRecoder
+from reveil.grouping.suppression import certainty_penalty
+from reveil.grouping.top_cuts import CELL, PlaceInCells, quasi_column, sensitive_column, top_cells
+from reveil.models.base import told_together
+from reveil.models.encoding import Attribute, Codes, SensitiveAttribute
+from reveil.models.statistics import GroupStats, Histogram, Partition
+from reveil.releases.table import PublishedTable
+from reveil.tables.pieces import each_piece
+from reveil.tables.schema import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.core.arrays import IntArray
+    from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
+    from reveil.engines.shards import Engine, Shards
+    from reveil.grouping.groupers.mondrian import Mondrian
+    from reveil.models.base import Model
+    from reveil.models.encoding import Domains
+    from reveil.models.statistics import Reference
+    from reveil.releases.table import Cells
+    from reveil.tables.notation import Form
+    from reveil.tables.pieces import Pieces
+    from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
+
+NUMBER, TIE, SEAT, HIGH, LOW, WIDTH, BUCKET = "number", "tie", "seat", "high", "low", "width", "bucket"
+_REACHED = pl.Schema({"groups": pl.Int64, "levels": pl.String})
+_MOST_COUNTS = 50_000_000  # counts of codes by cell that one memory holds
+
+
+def cell_column(place: int) -> str:
+    """Return how a published column is called on its way: names of people's columns may be anything."""
+    return f"c{place}"
+
+
+def value_column(place: int) -> str:
+    """Return how the values of a column that is published as it is are called on their way."""
+    return f"v{place}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The columns of a release, in their order, and what their codes mean."""
+
+    published: tuple[str, ...]
+    values: tuple[str, ...]  # those that are published as they are
+    domains: Domains
+    frame: pl.DataFrame = field(repr=False)  # the columns of the snapshot, without rows
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, domains: Domains) -> Shape:
+        """Return the shape of the release of a snapshot, of which a piece is enough."""
+        schema = snapshot.schema
+        names = [n for n in snapshot.frame.columns if schema[n].role in (Role.QUASI, Role.SENSITIVE, Role.PLAIN)]
+        values = tuple(name for name in names if schema[name].role is not Role.QUASI)
+        return cls(tuple(names), values, domains, snapshot.frame.clear())
+
+    @property
+    def coded(self) -> pl.Schema:
+        """The columns of records in codes."""
+        types: dict[str, pl.DataType] = {NUMBER: pl.Int64(), TIE: pl.Int64(), SEAT: pl.Int64()}
+        types |= {quasi_column(a): pl.Int32() for a in range(len(self.domains.quasi))}
+        types |= {sensitive_column(s): pl.Int32() for s in range(len(self.domains.sensitive))}
+        types |= {value_column(v): self.frame.schema[name] for v, name in enumerate(self.values)}
+        return pl.Schema(types)
+
+    def example(self) -> tuple[pl.DataFrame, dict[str, Form]]:
+        """Return the published columns without rows, and the forms of the generalised ones."""
+        one = Codes(
+            tuple(Attribute(own, np.zeros(1, np.int32)) for own in self.domains.quasi),
+            tuple(SensitiveAttribute(own, np.zeros(1, np.int32)) for own in self.domains.sensitive),
+            1,
+        )
+        values = pl.DataFrame({n: pl.Series(n, [None], dtype=self.frame.schema[n]) for n in self.values})
+        everybody = Partition(np.zeros(1, np.int32), np.array([0, 1], np.int64), 1)
+        recoded = BoxRecoder().recode(one, everybody)
+        typed = PublishedTable(self.published, recoded.cells, recoded.classes, values).typed
+        return typed.clear(), {name: own.form for name, own in recoded.cells.items()}
+
+    def rows(self, typed: pl.DataFrame) -> pl.Schema:
+        """The columns of published rows on their way."""
+        types: dict[str, pl.DataType] = {NUMBER: pl.Int64(), SEAT: pl.Int64(), HIGH: pl.Int64(), LOW: pl.Int64()}
+        types |= {WIDTH: pl.Float64()}
+        types |= {sensitive_column(s): pl.Int32() for s in range(len(self.domains.sensitive))}
+        types |= {cell_column(c): typed.schema[name] for c, name in enumerate(self.published)}
+        return pl.Schema(types)
+
+
+@dataclass(frozen=True)
+class EncodeRecords:
+    """Work: records in codes, with their dice, from the pieces that a shard lists.
+
+    Ties are decided as in memory; by the other die, rows lie in the published order.
+    """
+
+    schema: Schema
+    shape: Shape
+    groups: Dice
+    assembly: Dice
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Encode a shard."""
+        found = [self.shape.coded.to_frame()]
+        for snapshot, numbers in each_piece(table, self.schema):
+            codes = self.shape.domains.code(snapshot)
+            ties, seats = self.groups.child("ties").bits(numbers), self.assembly.child("seats").bits(numbers)
+            columns: dict[str, Any] = {NUMBER: numbers, TIE: _signed(ties), SEAT: _signed(seats)}
+            columns |= {quasi_column(a): own.codes for a, own in enumerate(codes.quasi)}
+            columns |= {sensitive_column(s): own.codes for s, own in enumerate(codes.sensitive)}
+            columns |= {value_column(v): snapshot.frame[name] for v, name in enumerate(self.shape.values)}
+            found.append(pl.DataFrame(columns, schema=self.shape.coded))
+        return pl.concat(found)
+
+
+def _signed(bits: npt.NDArray[np.uint64]) -> IntArray:
+    """Return 63 of 64 bits, in the same order."""
+    return (bits >> np.uint64(1)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class GroupCell:
+    """Work: the published rows of a cell."""
+
+    shape: Shape
+    method: Mondrian
+    model: Model
+    dice: Dice
+    occurring: tuple[int, ...]
+    references: Mapping[str, Reference]
+    returns: pl.Schema
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Group the records of a cell, all of which are here."""
+        n, domains = table.height, self.shape.domains
+        if not n:
+            return self.returns.to_frame()
+        codes = Codes(
+            tuple(Attribute(own, table[quasi_column(a)].to_numpy()) for a, own in enumerate(domains.quasi)),
+            tuple(
+                SensitiveAttribute(own, table[sensitive_column(s)].to_numpy())
+                for s, own in enumerate(domains.sensitive)
+            ),
+            n,
+        )
+        cell = Cell(table[TIE].to_numpy(), self.occurring)
+        partition = self.method.group_cell(codes, self.model, self.dice, cell, self.references)
+        recoded = BoxRecoder().recode(codes, partition)
+        values = table.select(pl.col(value_column(v)).alias(name) for v, name in enumerate(self.shape.values))
+        typed = PublishedTable(self.shape.published, recoded.cells, recoded.classes, values).typed
+        width = np.zeros(n)
+        width[0] = certainty_penalty(codes, partition, self.occurring)  # of all the rows, on one of them
+        marks = marks_of_classes(recoded.cells, recoded.n_classes)
+        beside = {NUMBER: table[NUMBER], SEAT: table[SEAT], WIDTH: width}
+        beside |= {name: own[recoded.classes] for name, own in zip((HIGH, LOW), marks, strict=True)}
+        beside |= {name: table[name] for name in map(sensitive_column, range(len(domains.sensitive)))}
+        renamed = {cell_column(c): typed[name] for c, name in enumerate(self.shape.published)}
+        return pl.DataFrame({**beside, **renamed}).select(self.returns.names()).cast(dict(self.returns))  # type: ignore[arg-type]
+
+
+def marks_of_classes(cells: Mapping[str, Cells], n: int) -> tuple[IntArray, IntArray]:
+    """Return two numbers for each class, in which two classes agree only if their boxes are equal."""
+    marks = []
+    for seed in (1, 2):
+        texts = [own.text.hash(seed=seed).to_numpy()[own.index] for own in cells.values()]
+        columns = pl.DataFrame({f"x{at}": own for at, own in enumerate(texts)})
+        marks.append(columns.hash_rows(seed=seed).to_numpy().view(np.int64) if texts else np.zeros(n, np.int64))
+    return marks[0], marks[1]
+
+
+@dataclass(frozen=True)
+class CountGroups:
+    """Work: what the groups of a bucket reach, part by part of the model."""
+
+    model: Model
+    references: Mapping[str, Reference]
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Count the groups, all rows of which are here; equal boxes of two cells are one group."""
+        if not table.height:
+            return _REACHED.to_frame()
+        boxes = table.select(pl.struct(HIGH, LOW).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
+        many = int(boxes.max()) + 1
+        read = self.references if self.model.tags.reads_values else {}
+        histograms = {
+            name: Histogram.of(boxes, table[sensitive_column(s)].to_numpy(), many, len(own.counts))
+            for s, (name, own) in enumerate(read.items())
+        }
+        stats = GroupStats(np.bincount(boxes, minlength=many).astype(np.int64), histograms, dict(read))
+        levels = [part.achieved(stats) for part in self.model.parts]
+        return pl.DataFrame({"groups": [many], "levels": [json.dumps(levels)]}, schema=_REACHED)
+
+
+@dataclass(frozen=True)
+class GroupedShards:
+    """The published rows in shards, and what a manifest tells of them."""
+
+    rows: Shards
+    typed: pl.DataFrame = field(repr=False)  # the published columns without rows
+    forms: Mapping[str, Form]
+    shape: Shape
+    records: int
+    groups: int
+    achieved: Mapping[str, JSON]
+    width: float
+
+
+def group_in_shards(
+    engine: Engine, pieces: Pieces, shape: Shape, model: Model, method: Mondrian, rng: Dice, assembly: Dice
+) -> GroupedShards:
+    """Group a table cell by cell; ``rng`` and ``assembly`` are the dice of a release in memory."""
+    dice = rng.child("groups")
+    encode = EncodeRecords(pieces.schema, shape, dice, assembly)
+    coded = pieces.shards(engine).map(encode, shape.coded).kept()
+    domains = shape.domains
+    top = top_cells(coded, domains.quasi, domains.sensitive, model, method, engine.shard_rows, _MOST_COUNTS)
+    check_whole(top.n, top.references, model)
+    typed, forms = shape.example()
+    returns = shape.rows(typed)
+    work = GroupCell(shape, method, model, dice, top.occurring, top.references, returns)
+    placed = coded.map(PlaceInCells(top.tree, len(domains.quasi)), with_column(shape.coded, CELL, pl.Int32()))
+    rows = placed.each(CELL, work, returns)
+    coded.drop()
+    groups, achieved = _reached(rows, model, top.references, buckets_for(top.n, engine.shard_rows))
+    weights = sum(own.weight for own in domains.quasi)
+    widths = rows.map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].to_numpy()
+    width = float(np.sort(widths).sum()) / max(top.n * weights, 1)  # sorted: the sum does not depend on the shards
+    return GroupedShards(rows, typed, forms, shape, top.n, groups, achieved, width)
+
+
+def _widths(table: pl.DataFrame) -> pl.DataFrame:
+    return table.select(pl.col(WIDTH).sum())
+
+
+def buckets_for(rows: int, shard_rows: int) -> int:
+    """Return into how many buckets rows are dealt by their box, so that one holds less than a shard."""
+    return 2 * -(-rows // shard_rows)
+
+
+def _reached(
+    rows: Shards, model: Model, references: Mapping[str, Reference], buckets: int
+) -> tuple[int, dict[str, JSON]]:
+    names = [HIGH, LOW, *map(sensitive_column, range(len(references)))]
+    bucketed = with_column(pl.Schema({name: rows.schema[name] for name in names}), BUCKET, pl.Int32())
+    found = (
+        rows.map(InBuckets(tuple(names), buckets), bucketed)
+        .each(BUCKET, CountGroups(model, references), _REACHED)
+        .collect()
+    )
+    levels = [json.loads(own) for own in found["levels"]]
+    return int(found["groups"].sum()), told_together([worst(parts) for parts in zip(*levels, strict=True)])
+
+
+@dataclass(frozen=True)
+class InBuckets:
+    """Work: rows by their box, in buckets that have all rows of a box."""
+
+    names: tuple[str, ...]
+    buckets: int
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Place a shard."""
+        return table.select(*self.names, (pl.col(HIGH) % self.buckets).cast(pl.Int32).alias(BUCKET))
+
+
+def check_whole(n: int, references: Mapping[str, Reference], model: Model) -> None:
+    """Refuse a table that does not satisfy the model even as one group."""
+    read = references if model.tags.reads_values else {}
+    histograms = {}
+    for name, own in read.items():
+        codes = np.flatnonzero(own.counts)
+        histograms[name] = Histogram.of_counts(
+            np.zeros(len(codes), np.int64), codes, own.counts[codes], 1, len(own.counts)
+        )
+    whole = GroupStats(np.array([n], np.int64), histograms, dict(read))
+    for part in model.parts:
+        if not part.verdict(whole)[0]:
+            raise InfeasibleError(
+                f"the whole table does not satisfy {part!r} ({part.sentence()})",
+                hint=f"All {n:,} records together reach {level_in_words(part.achieved(whole))}. Ask for no more.",
+            )
