@@ -53,14 +53,14 @@ def linked_widths(codes: Codes) -> CellWidths:
     A missing value lies behind all others.
     """
     columns = len(codes.quasi)
-    own, places = np.empty((codes.n, columns), np.int32), np.empty((codes.n, columns))
+    given, places = np.empty((codes.n, columns), np.int32), np.empty((codes.n, columns))
     for a, attribute in enumerate(codes.quasi):
-        own[:, a] = attribute.codes
+        given[:, a] = attribute.codes
         places[:, a] = _shares(attribute)[attribute.codes] * attribute.weight
     none, nothing = np.zeros(columns, np.int64), np.zeros(columns)
     most = np.array([attribute.weight for attribute in codes.quasi], np.float64)
     kinds = np.full(columns, SPAN, np.int64)
-    return CellWidths(kinds, own, places, none, none, np.zeros(1), nothing, nothing, most)
+    return CellWidths(kinds, given, places, none, none, np.zeros(1), nothing, nothing, most)
 
 
 def _shares(attribute: Attribute) -> FloatArray:
