@@ -18,11 +18,12 @@ import polars as pl
 from reveil.core.errors import InfeasibleError
 from reveil.core.levels import worst
 from reveil.engines.shards import with_column
+from reveil.grouping.cut_tree import CELL, PlaceInCells, quasi_column, sensitive_column
 from reveil.grouping.groupers._cutting import Cell
 from reveil.grouping.groupers.base import level_in_words
 from reveil.grouping.recoders.boxes import BoxRecoder
 from reveil.grouping.suppression import certainty_penalty
-from reveil.grouping.top_cuts import CELL, PlaceInCells, quasi_column, sensitive_column, top_cells
+from reveil.grouping.top_cuts import top_cells
 from reveil.models.base import told_together
 from reveil.models.encoding import Attribute, Codes, SensitiveAttribute
 from reveil.models.statistics import GroupStats, Histogram, Partition
