@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup demo studio screens test test-slow fuzz lint bench docs site dist sbom lock clean
+.PHONY: setup demo studio screens test test-slow test-spark fuzz lint bench docs site dist sbom lock clean
 
 setup: $(VENV)/.warm
 
@@ -47,6 +47,12 @@ test: $(VENV)/.tools $(VENV)/.warm
 test-slow: $(VENV)/.tools $(VENV)/.warm
 	@REVEIL_EXAMPLES=all $(BIN)/python -m pytest -m "slow or hypothesis" -n auto --dist worksteal
 
+# The engine that asks Spark, in one process. PySpark is half a gigabyte, which nothing else needs: make test skips these
+# tests where it is not installed.
+test-spark: $(VENV)/.tools $(VENV)/.warm
+	@$(PIP) install --constraint requirements-dev.lock --editable ".[pandas,dev,spark]"
+	@$(BIN)/python -m pytest -m spark tests/engines/spark
+
 # Damaged files, odd settings and arguments, valid random series, and commands that are killed in the middle.
 fuzz: $(VENV)/.tools $(VENV)/.warm
 	@$(BIN)/python -m tests.fuzz --cases 5000 --kills 40 --processes 2
@@ -86,10 +92,10 @@ sbom: $(VENV)/.packaging
 	  --output-format JSON --output-file dist/reveil.cdx.json $(BIN)/python 2>/dev/null && ls dist/reveil.cdx.json
 
 # Writes the versions now in use (run it in a fresh environment after widening a range in pyproject.toml), and the same with
-# the digests of all their files, for every platform: pip install --require-hashes -r requirements.lock
+# the digests of all their files, for every platform (PySpark is in neither, see make test-spark): pip install --require-hashes -r requirements.lock
 lock: $(VENV)/.packaging
-	@$(BIN)/python -m pip freeze --exclude-editable | sort -f > requirements-dev.lock
-	@$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --universal --python-version 3.11 --generate-hashes \
+	@$(BIN)/python -m pip freeze --exclude-editable --exclude pyspark --exclude py4j | sort -f > requirements-dev.lock
+	@$(BIN)/uv pip compile pyproject.toml --quiet --extra pandas --extra dev --extra site --extra packaging --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-annotate --no-emit-index-url --constraint requirements-dev.lock --output-file requirements.lock
 
 clean:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from reveil.core.defaults import in_force
 from reveil.core.effort import Effort
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import cuts, gains
+from reveil.core.threads import budget
 from reveil.grouping.groupers._dealing import dealt
 from reveil.grouping.groupers._exchange import SEARCHES, Exchange
 from reveil.grouping.widths import attributes_of
@@ -123,7 +123,7 @@ class Forest:
         starts, ends = self.start.offsets[:-1], self.start.offsets[1:]
         large = ends - starts > _SUBTREE
         bundle = starts[~large] // _SUBTREE
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(budget()) as pool:
             running = {pool.submit(self._node, *pair) for pair in zip(starts[large], ends[large], strict=True)}
             for number in np.unique(bundle):
                 bundled = np.flatnonzero(~large)[bundle == number]

@@ -7,7 +7,6 @@ is split once more with all that it holds.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
 from reveil.core.kernels import nearest_free, split, tries
-from reveil.core.threads import each
+from reveil.core.threads import budget, each
 from reveil.guarantees.signatures.frequencies import fewest_counterfeits, known_steps, padding, quota
 from reveil.guarantees.signatures.pool import FreeRecords, starts_of
 from reveil.guarantees.signatures.sets import Sets
@@ -290,7 +289,7 @@ def _shares(ends: IntArray) -> list[slice]:
 
     There is one for each core, and as many more as keep the points of a run few, where buckets are not larger.
     """
-    runs = max(os.cpu_count() or 1, -(-int(ends[-1]) // SPLIT_ROWS))
+    runs = max(budget(), -(-int(ends[-1]) // SPLIT_ROWS))
     cuts = np.searchsorted(ends, np.arange(1, runs) * int(ends[-1]) // runs)
     bounds = np.unique([0, *cuts, len(ends) - 1])
     return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
