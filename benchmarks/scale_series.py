@@ -20,6 +20,7 @@ from typing import Any
 import reveil as rv
 from benchmarks.case_table import QUASI, RELEASES, SENSITIVE, snapshots
 from benchmarks.floor import resident
+from reveil.core.effort import Effort
 from reveil.reporting import charts
 from reveil.vault import Vault
 
@@ -40,7 +41,7 @@ def run(out: Path, scale: int, effort: str, releases: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     done = len(out.read_text().splitlines()) if out.exists() else 0
     series = rv.Series.open(
-        folder / "vault", schema(), rv.TauSafety(m=M, effort=effort), name="cases", seed=1, archive=False
+        folder / "vault", schema(), rv.TauSafety(m=M, effort=Effort(effort)), name="cases", seed=1, archive=False
     )
     for number, frame in enumerate(snapshots(scale, releases), start=1):
         if number <= done:
@@ -48,7 +49,11 @@ def run(out: Path, scale: int, effort: str, releases: int) -> None:
         Path("/proc/self/clear_refs").write_text("5")
         cpu, clock, before = time.process_time(), time.perf_counter(), resident("VmRSS")
         series.publish_to(folder / f"{number}.csv", frame)
-        row = {"release": number, "cpu": time.process_time() - cpu, "clock": time.perf_counter() - clock}
+        row: dict[str, Any] = {
+            "release": number,
+            "cpu": time.process_time() - cpu,
+            "clock": time.perf_counter() - clock,
+        }
         last = series.history()[-1]
         manifest = json.loads((folder / f"{number}.manifest.json").read_text())
         row |= {
@@ -91,7 +96,7 @@ def audit(out: Path, scale: int, first: int, last: int) -> None:
 
 def report(given: list[str]) -> None:
     """Write the evidence: the figures of each series, and pictures of them over the rows of a release."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for one in given:
         name, _, path = one.partition("=")
         lines = [json.loads(line) for line in Path(path).read_text().splitlines()]

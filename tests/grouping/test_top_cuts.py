@@ -109,7 +109,7 @@ def test_cells_are_many_and_works_keep_to_the_contract(tiny):
     assert cells > 10
     assert found == groups_in_memory(codes, model, method, 1)
     table = table_of(codes, 1)
-    tree, _ = cut_tree.CutTree.uncut().with_cuts({0: cut_tree.Cut(0, 20, 150)})
+    tree, _ = cut_tree.CutTree.uncut().with_cuts({0: cut_tree.CellCut(0, 20, 150)})
     check_work(cut_tree.CountCodes(tree, (1, 2), (41, 10)), table)
-    check_work(cut_tree.CountHalves(tree, {1: (cut_tree.Cut(1, 4, 3),)}, 2, (6,)), table)
+    check_work(cut_tree.CountHalves(tree, {1: (cut_tree.CellCut(1, 4, 3),)}, 2, (6,)), table)
     check_work(cut_tree.PlaceInCells(tree, 2), table)

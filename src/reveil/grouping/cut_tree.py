@@ -34,7 +34,7 @@ def sensitive_column(s: int) -> str:
 
 
 @dataclass(frozen=True)
-class Cut:
+class CellCut:
     """Records of a cell go left whose code of an attribute is at most ``code``; ``left`` of them do."""
 
     attribute: int
@@ -58,7 +58,7 @@ class CutTree:
         """Return the tree of one cell."""
         return cls(np.array([-1]), np.array([-1], np.int32), np.array([-1]))
 
-    def with_cuts(self, made: Mapping[int, Cut]) -> tuple[CutTree, list[int]]:
+    def with_cuts(self, made: Mapping[int, CellCut]) -> tuple[CutTree, list[int]]:
         """Cut some cells; return the new tree and the cells that came of them, two for each."""
         attribute, code, below = self.attribute.copy(), self.code.copy(), self.below.copy()
         new = []
@@ -104,10 +104,10 @@ class CountCodes:
         place = _places(self.tree, self.cells, codes)
         asked = place >= 0
         if not asked.all():
-            place, codes = place[asked], [own[asked] for own in codes]
+            place, codes = place[asked], [column[asked] for column in codes]
         found = [_COUNTS.to_frame()]
-        for a, (own, size) in enumerate(zip(codes, self.sizes, strict=True)):
-            key, many = _counted(place.astype(np.int64) * size + own, len(self.cells) * size)
+        for a, (column_codes, size) in enumerate(zip(codes, self.sizes, strict=True)):
+            key, many = _counted(place.astype(np.int64) * size + column_codes, len(self.cells) * size)
             columns = {CELL: np.array(self.cells, np.int32)[key // size], "code": key % size, COUNTED: many}
             counts = pl.DataFrame(columns).with_columns(pl.lit(a, pl.Int32).alias("attribute"))
             found.append(counts.select(_COUNTS.names()).cast(dict(_COUNTS)))  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ class CountHalves:
     """Work: how often each sensitive value occurs in both halves that cuts of some cells would leave."""
 
     tree: CutTree
-    tried: Mapping[int, tuple[Cut, ...]]
+    tried: Mapping[int, tuple[CellCut, ...]]
     quasi: int
     sizes: tuple[int, ...]  # codes of each sensitive attribute
 
@@ -131,11 +131,11 @@ class CountHalves:
         values = [table[sensitive_column(s)].to_numpy() for s in range(len(self.sizes))]
         found = [_HALVES.to_frame()]
         for at, cell in enumerate(cells):
-            own = np.flatnonzero(place == at)
+            inside = np.flatnonzero(place == at)
             for turn, cut in enumerate(self.tried[cell]):
-                right = (codes[cut.attribute][own] > cut.code).astype(np.int64)
+                right = (codes[cut.attribute][inside] > cut.code).astype(np.int64)
                 for s, size in enumerate(self.sizes):
-                    key, many = _counted(right * size + values[s][own], 2 * size)
+                    key, many = _counted(right * size + values[s][inside], 2 * size)
                     columns = {"right": key // size, "code": key % size, COUNTED: many}
                     counts = pl.DataFrame(columns).with_columns(
                         pl.lit(cell, pl.Int32).alias(CELL), pl.lit(turn).alias("turn"), pl.lit(s).alias("sensitive")
