@@ -15,7 +15,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import reveil as rv
 from benchmarks.case_table import QUASI, RELEASES, SENSITIVE, snapshots
@@ -23,6 +23,9 @@ from benchmarks.floor import resident
 from reveil.core.effort import Effort
 from reveil.reporting import charts
 from reveil.vault import Vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 M = 4
 EVIDENCE = Path(__file__).resolve().parents[1] / "docs" / "evidence"
@@ -138,7 +141,7 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-FIGURES = {
+FIGURES: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
     "time": ("CPU microseconds a row", lambda row: 1e6 * row["cpu"] / row["rows"]),
     "width": ("mean width of a cell", lambda row: row["gcp"]),
     "vault": ("bytes of the vault a person", lambda row: row["vault"] / row["persons"]),
