@@ -42,9 +42,10 @@ $(VENV)/.studio: $(VENV)/.installed
 test: $(VENV)/.tools $(VENV)/.warm
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-# What takes long: the demo, word for word as the README shows it, the sources' experiments on small tables, exact Bayes.
+# What takes long: the demo, word for word as the README shows it, the sources' experiments on small tables, exact Bayes,
+# and every property with all of its examples, of which make test tries a third.
 test-slow: $(VENV)/.tools $(VENV)/.warm
-	@$(BIN)/python -m pytest -m slow -n auto --dist worksteal
+	@REVEIL_EXAMPLES=all $(BIN)/python -m pytest -m "slow or hypothesis" -n auto --dist worksteal
 
 # The engine that asks Spark, in one process. PySpark is half a gigabyte, which nothing else needs: make test skips these
 # tests where it is not installed.

@@ -126,7 +126,8 @@ def run(size: int = 100_000, *, save: bool = False) -> bool:
     good = True
     told: dict[str, object] = {}
     for name, own in found.items():
-        told[name] = line = {}
+        line: dict[str, float] = {}
+        told[name] = line
         for what, goal in (("recall", RECALL_GOAL), ("prepare", PREPARE_GOAL)):
             (clock, work), base = own[what], found["folder"][what]
             line |= {f"{what}, s": round(clock, 2), f"{what}, processor s": round(work, 2)}

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from benchmarks.long_run.commands import Commands, Ran
 
+CLOSE = 1e-9
 CONFIG = ("-c", "reveil.toml")
 
 
@@ -48,12 +50,19 @@ def verified(commands: Commands, folder: Path, told: Told) -> Ran:
 
 
 def audited(
-    commands: Commands, folder: Path, told: Told, *more: str, adopted: bool = False
+    commands: Commands, folder: Path, told: Told, which: Sequence[int], *more: str
 ) -> tuple[Ran, dict[str, Any]]:
-    """Attack all releases that the series published, or also those that it adopted, by the tables behind them."""
-    which = range(len(told.releases)) if adopted else told.own
+    """Attack some of the releases by the tables that they were made of."""
     names, tables = [told.releases[place] for place in which], [told.tables[place] for place in which]
     target = folder / "audit.json"
     target.unlink(missing_ok=True)
     ran = commands.run(folder, "audit", *names, *CONFIG, "--truth", *tables, "--json", target.name, *more)
     return ran, json.loads(target.read_text()) if target.exists() else {}
+
+
+def added(found: dict[str, Any], before: dict[str, Any]) -> int:
+    """Return of how many people more is believed than the bound allows, and than what was adopted told by itself."""
+    alone = {str(row["person"]): row["belief"] for row in before.get("persons", [])}
+    bound = found.get("summary", {}).get("bound") or 1.0
+    above = [row for row in found.get("persons", []) if row["belief"] > bound]
+    return sum(row["belief"] > alone.get(str(row["person"]), 0.0) + CLOSE for row in above)

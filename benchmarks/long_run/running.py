@@ -253,29 +253,30 @@ class SeriesRun:
         self.say(f"{self.plan.name}, {self.store}, month {number}: {what}: {ran.code} {' '.join(said[-2:])[:300]}")
 
     def _audit(self, number: int) -> None:
+        """Attack what this series published, then also what it adopted: no promise covers that, nothing adds to it."""
         more = ["--sample", str(self.size.sample)] if self.size.sample else []
-        for adopted in (False, True) if self.told.adopted else (False,):
-            ran, told = checking.audited(self.commands, self.folder, self.told, *more, adopted=adopted)
-            summary = told.get("summary", {})
-            self.found.audits.append(
-                {
-                    "month": number,
-                    "adopted": adopted,
-                    "code": ran.code,
-                    "known": told.get("known"),
-                    "bound": summary.get("bound"),
-                    "held": summary.get("held"),
-                    "above": summary.get("above"),
-                    "highest": summary.get("highest"),
-                    "highest_proven": summary.get("highest_proven"),
-                    "certain": summary.get("certain"),
-                    "cpu": round(ran.cpu, 2),
-                    "peak": round(ran.peak),
-                }
-            )
-            self.say(f"{self.plan.name}, month {number}: audit {self.found.audits[-1]}")
-            if ran.code != 0 and not adopted:  # what was told elsewhere is not covered by any promise
-                self.found.problems.append(f"month {number}: {ran}")
+        ran, told = checking.audited(self.commands, self.folder, self.told, self.told.own, *more)
+        self._attacked(number, ran, told)
+        self.found.problems += [f"month {number}: {each}" for each in ended_well(ran)]
+        if not self.told.adopted:
+            return
+        everything = range(len(self.told.releases))
+        ran, told = checking.audited(self.commands, self.folder, self.told, everything, *more)
+        elsewhere = [place for place in everything if place not in self.told.own]
+        _, before = checking.audited(self.commands, self.folder, self.told, elsewhere, "--all")
+        added = checking.added(told, before)
+        self._attacked(number, ran, told, adopted=True, added=added)
+        if added or not told:
+            self.found.problems.append(f"month {number}: {added} people are told on beyond what was adopted: {ran}")
+
+    def _attacked(
+        self, number: int, ran: Ran, told: dict[str, Any], *, adopted: bool = False, added: int | None = None
+    ) -> None:
+        summary = told.get("summary", {})
+        row = {"month": number, "adopted": adopted, "code": ran.code, "known": told.get("known"), "added": added}
+        row |= {key: summary.get(key) for key in ("bound", "held", "above", "highest", "highest_proven", "certain")}
+        self.found.audits.append({**row, "cpu": round(ran.cpu, 2), "peak": round(ran.peak)})
+        self.say(f"{self.plan.name}, month {number}: audit {self.found.audits[-1]}")
 
 
 def _schema(*names: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.long_run import stores
+from benchmarks.long_run.plans import PLANS
 from benchmarks.long_run.running import FOUND, Found
 from benchmarks.papers.common import EVIDENCE, Cell, table
 from reveil.reporting import charts
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 NAME = "long_run"
+LONG = 12  # months from which on a series is drawn
+ENDS = 2  # the exit code of verify --series where it cannot go on
 SHOWN = (1, 6, 12, 13, 18, 24)  # months in the table of figures
 PLOTS = {
     "rows": ("Rows of a release, of the people asked for", "share"),
@@ -30,26 +33,27 @@ PLOTS = {
 }
 HEAD = """# A long run
 
-Two years of the made-up hospital, month by month, through the command line: a tenth of the people leave every month and
-as many come, three in ten of these for another time; a twentieth of the others get another diagnosis. Every third month
-two people are erased (`forget`, with a tombstone and without in turns, where the guarantee allows both; whoever left a
-tombstone comes back four months later). In the middle a clinic joins whose people another tool published before:
-`adopt`. What a guarantee does not cover does not happen in its tables: under m-invariance nobody returns or changes, and
-the adoption must be refused; under worlds nobody leaves, nothing changes, and each month another recipient gets
-other columns; under refinement every other month is about a part of the people.
+Two years of the made-up hospital, month by month, through the command line: a tenth of the people leave every month
+and as many come, three in ten of these for another time; a twentieth of the others get another diagnosis. Every third
+month two people are erased (`forget`, with a tombstone and without in turns, where the guarantee allows both; whoever
+left a tombstone comes back four months later). In the middle a clinic joins whose people another tool published
+before: `adopt`. What a guarantee does not cover does not happen in its tables: under m-invariance nobody returns or
+changes, and the adoption must be refused; under worlds nobody leaves, nothing changes, and each month another
+recipient gets other columns; under refinement every other month is about a part of the people.
 
-Every series runs undisturbed (*calm*), and again in vaults of other kinds with the same key and seed, where each month
-one of three things happens: the publisher is killed (SIGKILL) at one of five steps from *before prepare* to *after
-confirm*; or at any moment, as is `forget`, and sometimes whoever finishes the work as well; or two publishers start at
-once. Then the same command must end with exit code 0, and every table must have the bytes of the calm series. After each
-kill `history --check` must find nothing. Every few months the vault is checked, the whole series judged again
-(`verify --series`, with the last three snapshots), the last release verified, and all files attacked (`audit` with the
-snapshots, at the level of knowledge that the guarantee is against). `verify --series` ends at a release from elsewhere, and
-under refinement once somebody was erased, because nobody can say then which row is whose; it says so with exit code 2.
-A *problem* is anything else that is not as it must be.
+Every series runs undisturbed (*calm*), and again in vaults of other kinds with the same key and seed, where each
+month one of three things happens: the publisher is killed (SIGKILL) at one of five steps from *before prepare* to
+*after confirm*; or at any moment, as is `forget`, and sometimes whoever finishes the work as well; or two publishers
+start at once. Then the same command must end with exit code 0, and every table must have the bytes of the calm
+series. After each kill `history --check` must find nothing. Every few months the vault is checked, the whole series
+judged again (`verify --series`, with the last three snapshots), the last release verified, and all files attacked
+(`audit` with the snapshots, at the level of knowledge that the guarantee is against). `verify --series` ends at a
+release from elsewhere, and under refinement once somebody was erased, because nobody can say then which row is whose;
+it says so with exit code 2. What the other tool told is not covered by any promise: *added* counts whom all files
+together tell on beyond the bound and beyond that one file. A *problem* is anything that is not as it must be.
 
-`python -m benchmarks.long_run --persons 100000` does all of this for all guarantees and vaults, and
-`python -m benchmarks.long_run.telling FOLDER` writes this page. Which of it was done in which size is below.
+`python -m benchmarks.long_run --persons 100000` does all of this for all guarantees and vaults, and `python -m
+benchmarks.long_run.telling FOLDER` writes this page. Which of it was done in which size is below.
 """
 
 
@@ -62,9 +66,9 @@ def read(folders: Iterable[Path]) -> list[Found]:
 
 def page(found: Sequence[Found]) -> str:
     """Return the page about them."""
-    parts = [HEAD, "## What happened", happened(found), "## What held", held(found), "## Over the releases"]
-    sizes = sorted({one.persons for one in found if one.store == stores.CALM}, reverse=True)
-    for persons in sizes:
+    parts = [HEAD, "## What happened", happened(found), missing(found)]
+    parts += ["## What held", held(found), "## Over the releases", "Whoever is withheld counts with the width 1."]
+    for persons in drawn_sizes(found):
         for key, (title, _) in PLOTS.items():
             parts += [f"![{title}, {persons:,} people]({picture(key, persons)})"]
     parts += [figures(found)]
@@ -74,6 +78,26 @@ def page(found: Sequence[Found]) -> str:
 def picture(key: str, persons: int) -> str:
     """Return the name of a picture."""
     return f"{NAME}_{key}_{persons}.svg"
+
+
+def drawn_sizes(found: Sequence[Found]) -> list[int]:
+    """Return the sizes, largest first, of calm series that are long enough to be drawn; all if none is."""
+    calm = [one for one in found if one.store == stores.CALM]
+    long = {one.persons for one in calm if len(one.releases) >= LONG} or {one.persons for one in calm}
+    return sorted(long, reverse=True)
+
+
+def missing(found: Sequence[Found]) -> str:
+    """Say which guarantees did not run to the end in any size, and which were not disturbed."""
+    calm = {one.plan for one in found if one.store == stores.CALM and len(one.releases) >= LONG}
+    disturbed = {one.plan for one in found if one.store != stores.CALM and one.ended}
+    said = []
+    for what, names in (
+        (f"{LONG} or more releases were not made under", PLANS.keys() - calm),
+        ("No disturbed series came to its end under", PLANS.keys() - disturbed),
+    ):
+        said += [f"{what}: {', '.join(sorted(names))}."] if names else []
+    return " ".join(said) if said else "All guarantees ran to the end, calm and disturbed."
 
 
 def name_of(one: Found) -> str:
@@ -109,24 +133,20 @@ def held(found: Sequence[Found]) -> str:
     """Return a table of checks and audits."""
     rows: list[list[Cell]] = []
     for one in found:
-        last = one.audits[-1] if one.audits else {}
-        rows.append(
-            [
-                name_of(one),
-                one.persons,
-                one.store,
-                len(one.checks),
-                sum(row["code"] == 0 for row in one.checks),
-                len(one.audits),
-                last.get("known"),
-                last.get("bound"),
-                None if not one.audits else max(row["highest_proven"] or 0 for row in one.audits),
-                None if not one.audits else max(row["certain"] or 0 for row in one.audits),
-                None if not one.audits else ("yes" if all(row["held"] for row in one.audits) else "no"),
-            ]
-        )
-    head = ["guarantee", "people", "vault", "checks", "of them sound", "audits", "known", "bound", "highest belief"]
-    return table([*head, "values read off", "held"], rows)
+        own = [row for row in one.audits if not row["adopted"]]
+        added = [row["added"] for row in one.audits if row["adopted"] and row.get("added") is not None]
+        ends = sum(row["code"] == ENDS for row in one.checks)
+        line: list[Cell] = [name_of(one), one.persons, one.store, len(one.checks), ends]
+        line += [sum(row["code"] not in (0, ENDS) for row in one.checks), len(own)]
+        if own:
+            line += [own[-1]["known"], own[-1]["bound"], max(row["highest_proven"] or 0 for row in own)]
+            line += [max(row["certain"] or 0 for row in own), "yes" if all(row["held"] for row in own) else "no"]
+        else:
+            line += [None] * 5
+        rows.append([*line, max(added) if added else None])
+    head = ["guarantee", "people", "vault", "checks", "of them to the adoption or erasure only", "broken", "audits"]
+    head += ["known", "bound", "highest belief proven", "values read off", "held", "added"]
+    return table(head, rows)
 
 
 def figures(found: Sequence[Found]) -> str:
@@ -155,10 +175,8 @@ def short(value: float | None) -> float | None:
 def plots(found: Sequence[Found]) -> dict[str, str]:
     """Return the pictures of the calm series, one for each figure and size."""
     drawn = {}
-    for persons in {one.persons for one in found}:
+    for persons in drawn_sizes(found):
         calm = [one for one in found if one.store == stores.CALM and one.persons == persons]
-        if not calm:
-            continue
         months = list(range(1, max(len(one.releases) for one in calm) + 1))
         for key, (title, label) in PLOTS.items():
             lines = {name_of(one): [value(one.releases, month, key) for month in months] for one in calm}
@@ -183,7 +201,7 @@ def write(found: Sequence[Found], folder: Path = EVIDENCE) -> list[Path]:
     """Store the results, the page and the pictures."""
     drawn = plots(found)
     if drawn:
-        drawn[f"{NAME}.svg"] = drawn[picture("width", max(one.persons for one in found if one.store == stores.CALM))]
+        drawn[f"{NAME}.svg"] = drawn[picture("width", drawn_sizes(found)[0])]
     told = [
         {key: what for key, what in vars(one).items() if key != "checks"}
         | {"checks": [{k: v for k, v in row.items() if k != "said"} for row in one.checks]}

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 TIMES = 10
-FULL = tuple(
-    Run("OCC", 10_000, replaced, 5) for replaced in (2_000, 1_000, 500, 250)
-)  # the source's rates, a twentieth
+# The source's shares of people who are replaced, at a twentieth of its size. Of so few people with an occupation some
+# draws have one that more than a tenth share, which m = 10 cannot allow: incomes it is.
+FULL = tuple(Run("SAL", 10_000, replaced, 5) for replaced in (2_000, 1_000, 500, 250))
 FAST = (Run("SAL", 1_200, 100, 2),)
 KEYS = ("VEM", "FEM", "dirty", "withheld")
 Runs = dict[str, list[float]]

@@ -1,9 +1,9 @@
 """What somebody guesses right who knows what people usually have, under every guarantee: beside the prior alone.
 
 No guarantee is about this attacker: the bounds take all values as equally likely beforehand. They know everybody's
-quasi values, who is in which release, and (except under possible worlds, where rows have ranges of their own and nobody
-is known to be in any) who is in which group, as the counted proofs take them to. What people like these have they learnt
-from a table of other people. Every guess is made at the last release, over all releases together.
+quasi values, who is in which release, and (except under possible worlds, where rows have ranges of their own and
+nobody is known to be in any) who is in which group, as the counted proofs take them to. What people like these have
+they learnt from a table of other people. Every guess is made at the last release, over all releases together.
 
 ``python -m benchmarks.utility.prior`` stores the result in ``docs/evidence``; ``--fast`` stores nothing.
 """
@@ -20,6 +20,8 @@ import polars as pl
 import reveil as rv
 from benchmarks.papers.common import Cell, Experiment, Table, main, progress, short
 from benchmarks.utility.tables import changing, pool_of, table_named
+from reveil.core.effort import Effort
+from reveil.guarantees.signatures.forms import ReleaseForm
 from reveil.testing import hospital
 
 if TYPE_CHECKING:
@@ -43,12 +45,12 @@ class Trial:
 
 TRIALS = (
     Trial("static, k 10, l 3", rv.Static(k=10, l=3)),
-    Trial("m-invariance, m 4, quick", rv.MInvariance(m=4, effort="quick")),
+    Trial("m-invariance, m 4, quick", rv.MInvariance(m=4, effort=Effort.QUICK)),
     Trial("m-invariance, m 4", rv.MInvariance(m=4)),
-    Trial("tau-safety, m 4, quick", rv.TauSafety(m=4, effort="quick")),
+    Trial("tau-safety, m 4, quick", rv.TauSafety(m=4, effort=Effort.QUICK)),
     Trial("tau-safety, m 4", rv.TauSafety(m=4)),
-    Trial("tau-safety, m 4, angelized", rv.TauSafety(m=4, form="angelized")),
-    Trial("tau-safety, m 4, exact", rv.TauSafety(m=4, form="exact")),
+    Trial("tau-safety, m 4, angelized", rv.TauSafety(m=4, form=ReleaseForm.ANGELIZED)),
+    Trial("tau-safety, m 4, exact", rv.TauSafety(m=4, form=ReleaseForm.EXACT)),
     Trial("tau-safety, m 4, blind", rv.TauSafety(m=4, blind=True)),
     Trial("refinement, k 10, l 3, roomy", rv.Refinement(k=10, l=3, slack="roomy")),
     Trial("refinement, k 10, l 3", rv.Refinement(k=10, l=3)),
@@ -121,10 +123,10 @@ def run(fast: bool) -> Experiment:  # noqa: FBT001
         "our own question; no guarantee bounds it, and no verdict rests on it",
         [
             f"{PERSONS:,} people, {RELEASES} releases (possible worlds: one table, two sets of columns). The attacker",
-            f"learnt from {OTHERS:,} other people what people with such quasi values have (naive Bayes), and knows who is",
-            "in which release and group (worlds: quasi values only). Shares of people whose value at the last release",
-            "is guessed right, with the 95 % interval; beside them the same attacker without any release, and what",
-            "the same guesses are worth about people who are in no release.",
+            f"learnt from {OTHERS:,} other people what people with such quasi values have (naive Bayes), and knows",
+            "who is in which release and group (worlds: quasi values only). Shares of people whose value at the",
+            "last release is guessed right, with the 95 % interval; beside them the same attacker without any",
+            "release, and what the same guesses are worth about people who are in no release.",
             "Quick is the way that there was before efforts; roomy and the constant ratio were the defaults before.",
         ],
         [],

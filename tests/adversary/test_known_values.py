@@ -66,7 +66,7 @@ def test_exact_against_brute_force(groups, many):
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=5000, deadline=None)
 @given(GROUPS, st.sampled_from([1, 2]))
 def test_exact_against_brute_force_many(groups, many):
     _compare(groups, many)

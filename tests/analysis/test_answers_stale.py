@@ -81,7 +81,10 @@ def test_a_series_with_dirty_and_stale_rows_answers(tmp_path):
         ("age >= 50", frame.filter(pl.col("age") >= 50)),
         ("sex = f and age < 70", frame.filter((pl.col("sex") == "f") & (pl.col("age") < 70))),
         ("diagnosis = hypertension", frame.filter(diagnosis="hypertension")),
-        ("not (diagnosis = hypertension) and age < 60", frame.filter(pl.col("age") < 60, pl.col("diagnosis") != "hypertension")),
+        (
+            "not (diagnosis = hypertension) and age < 60",
+            frame.filter(pl.col("age") < 60, pl.col("diagnosis") != "hypertension"),
+        ),
     ):
         found = release.count(text)
         assert found.lower <= truth.height <= found.upper

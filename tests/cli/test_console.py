@@ -10,6 +10,7 @@ import pytest
 
 from reveil.cli import console
 from tests.cli.run import reveil_alone as reveil
+from tests.rarely import mostly_slow
 
 
 class Terminal(io.StringIO):
@@ -53,12 +54,13 @@ def test_no_progress_in_a_short_run_or_where_quiet_is_asked_for(monkeypatch):
         assert stream.getvalue() == ""
 
 
-@pytest.mark.parametrize("setting", [{}, {"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}])
+@pytest.mark.parametrize("setting", mostly_slow([{}, {"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}]))
 def test_no_colours(tmp_path, setting):
     done = reveil("publish", "none.csv", "-c", "none.toml", "-o", tmp_path / "o.csv", **setting)
     assert "\x1b" not in done.stderr
 
 
+@pytest.mark.slow
 def test_compilation_is_announced_once_per_machine(tmp_path):
     (tmp_path / "t.csv").write_text("age,s\n1,a\n2,b\n")
     (tmp_path / "c.toml").write_text('[columns]\nage = "quasi"\ns = "sensitive"\n[guarantee]\nkind = "static"\nk = 2\n')

@@ -20,6 +20,7 @@ from reveil.cli import main
 from reveil.core import registry
 from reveil.series import config as configs
 from reveil.testing import hospital
+from tests.rarely import mostly_slow
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PATIENCE = 20.0  # seconds of silence
@@ -372,6 +373,7 @@ def test_a_session_at_a_terminal(table: Path, config: Path, tmp_path: Path, monk
     assert run(monkeypatch, "publish", table, "-c", config, "-o", tmp_path / "out.csv") == 0
 
 
+@pytest.mark.slow
 def test_another_person_and_a_second_round_at_a_terminal(tmp_path: Path, config: Path) -> None:
     (tmp_path / "t.csv").write_text("pid,mrn,age\n" + "".join(f"{i},{i + 7},{i}\n" for i in range(30)))
     with Terminal("init", tmp_path / "t.csv", "-o", config) as terminal:
@@ -392,7 +394,7 @@ def test_another_person_and_a_second_round_at_a_terminal(tmp_path: Path, config:
     assert roles_of(config) == {"pid": "identifier", "mrn": "person", "age": "quasi"}
 
 
-@pytest.mark.parametrize("key", [b"\x03", b"\x04"], ids=["ctrl-c", "ctrl-d"])
+@pytest.mark.parametrize("key", mostly_slow([b"\x03", b"\x04"]), ids=["ctrl-c", "ctrl-d"])
 def test_leaving_the_questions_writes_nothing(key: bytes, table: Path, config: Path) -> None:
     with Terminal("init", table, "-o", config) as terminal:
         terminal.expect(r"role \[person\]:")
@@ -416,6 +418,7 @@ def test_a_real_table(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPa
     assert run(monkeypatch, "publish", table, "-c", config, "-o", tmp_path / "out.csv") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_a_real_table_with_several_rows_for_a_person(
     tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch

@@ -178,8 +178,12 @@ main()
     ("guarantee", "where"),
     [
         (None, "Vault.close = interrupt(Vault.close)"),
-        (None, "series.remark = interrupt(series.remark)"),
-        (STATIC, "release.Release.write_checked = interrupt(release.Release.write_checked)"),
+        pytest.param(None, "series.remark = interrupt(series.remark)", marks=pytest.mark.slow),
+        pytest.param(
+            STATIC,
+            "release.Release.write_checked = interrupt(release.Release.write_checked)",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_ctrl_c_after_a_confirmed_release_changes_nothing(tmp_path, guarantee, where):

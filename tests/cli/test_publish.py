@@ -11,6 +11,7 @@ import reveil as rv
 from reveil.cli import COMMANDS, cli
 from reveil.testing import hospital
 from tests.cli.run import reveil
+from tests.rarely import mostly_slow
 
 
 @pytest.fixture
@@ -229,7 +230,7 @@ def test_a_bug_shows_no_cells(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("stage", ["read_snapshot", "verify"])
-@pytest.mark.parametrize("swallowed", [False, True], ids=["raised", "swallowed by a callback"])
+@pytest.mark.parametrize("swallowed", mostly_slow([False, True]), ids=["raised", "swallowed by a callback"])
 def test_an_interrupt_leaves_nothing_behind(folder, stage, swallowed):
     before = files(folder)
     code = f"""

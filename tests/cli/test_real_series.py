@@ -37,25 +37,31 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
     ],
 )
 def test_from_a_file_to_a_verified_release_of_a_series(
-    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = DATA / f"{name}.parquet"
     if not source.exists():
         pytest.skip("the real tables are not beside the repository")
     frame = pl.read_parquet(source, n_rows=ROWS)
-    if "patient_nbr" in frame.columns:  # visits: the last one of each
-        frame = frame.unique("patient_nbr", keep="last", maintain_order=True)
-    else:
-        frame = frame.with_row_index("person_id")
+    people, visits = frame.height, "patient_nbr" in frame.columns
     table, config, out = tmp_path / "table.csv", tmp_path / "reveil.toml", tmp_path / "out.csv"
+    if visits:  # the last one of each person is kept, and the promise is about persons
+        people = frame["patient_nbr"].n_unique()
+    else:
+        frame.write_csv(table)
+        assert run(monkeypatch, "init", table, "--again", "--yes", "-o", tmp_path / "once.toml") == 0
+        assert "Only static is possible: no column says whom a row is about" in capsys.readouterr().err
+        assert 'kind = "static"' in (tmp_path / "once.toml").read_text()
+        frame = frame.with_row_index("person_id")
     frame.write_csv(table)
     assert run(monkeypatch, "init", table, "--yes", "-q", "-o", config) == 0
+    assert ('rows = "visits"' in config.read_text()) == visits
     assert run(monkeypatch, "publish", table, "-c", config, "-o", out, "-q") == 0
     assert run(monkeypatch, "verify", out, table, "-c", config, "-q") == 0
     manifest = json.loads(out.with_suffix(".manifest.json").read_text())
     assert manifest["guarantee"]["kind"] == kind
     assert manifest["counterfeits"]["total"] <= FEW * manifest["rows"]
-    assert manifest["rows"] >= frame.height * (1 - FEW)
+    assert manifest["rows"] >= people * (1 - FEW)
 
 
 @pytest.mark.slow

@@ -152,6 +152,7 @@ def test_what_cannot_be_published_tells_no_values(tmp_path):
     assert not (tmp_path / "r1.csv").exists()
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own(tmp_path):
     """The same once more as a user does it, with a key from outside."""
     path = config(tmp_path)

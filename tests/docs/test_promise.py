@@ -5,6 +5,7 @@ import pytest
 import reveil as rv
 from tests.docs.pages import page, rows, sections
 from tests.docs.trials import BEGINNING, LATER, SETTINGS, Request, Trial
+from tests.rarely import mostly_slow
 
 PARTS = sections(page("promise.md"))
 ALLOWED = rows(PARTS["What is allowed"])
@@ -40,7 +41,7 @@ def test_the_table_is_complete():
     assert [line[0].strip("`") for line in rows(PARTS["In plain words"])[1:]] == list(SETTINGS)
 
 
-@pytest.mark.parametrize("kind", SETTINGS)
+@pytest.mark.parametrize("kind", mostly_slow(SETTINGS, 2))
 def test_what_is_allowed(kind, tmp_path):
     trial = Trial(kind, tmp_path)
     place = ALLOWED[0].index(kind)

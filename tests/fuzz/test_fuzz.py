@@ -61,6 +61,7 @@ def test_every_method_is_tried(tmp_path, method):
     assert any(method in _drawn(tmp_path, number, [method]) for number in range(60))
 
 
+@pytest.mark.slow
 def test_every_guarantee_is_tried(tmp_path):
     reached = set()
     for number in range(200):
@@ -169,6 +170,7 @@ def test_a_key_that_was_changed_is_found(tmp_path):
     assert ["key" in finding.cause for finding in found] == [True]
 
 
+@pytest.mark.slow
 def test_a_report_of_archived_dirty_records(world):
     """Found by the fuzzer: who a dirty record is about is in an earlier snapshot only."""
     _, case, _ = one(world, 3, 34, "valid")

@@ -10,7 +10,7 @@ from reveil.core.errors import InfeasibleError
 from reveil.core.randomness import Dice
 from reveil.engines.disk import DiskEngine
 from reveil.engines.memory import MemoryEngine
-from reveil.grouping import top_cuts
+from reveil.grouping import cut_tree, top_cuts
 from reveil.grouping.groupers import _cutting
 from reveil.grouping.groupers._cutting import Cell
 from reveil.grouping.groupers.base import check_feasible
@@ -39,8 +39,8 @@ MODELS = [
 
 
 def table_of(codes, seed):
-    columns = {top_cuts.quasi_column(a): own.codes for a, own in enumerate(codes.quasi)}
-    columns |= {top_cuts.sensitive_column(s): own.codes for s, own in enumerate(codes.sensitive)}
+    columns = {cut_tree.quasi_column(a): own.codes for a, own in enumerate(codes.quasi)}
+    columns |= {cut_tree.sensitive_column(s): own.codes for s, own in enumerate(codes.sensitive)}
     ties = Dice.of_seed(seed).child("ties").bits(codes.n)
     return pl.DataFrame({"number": np.arange(codes.n), "tie": ties, **columns})
 
@@ -52,9 +52,9 @@ def groups_in_shards(engine, codes, model, method, rows, seed, sizes):
     shards = engine.scatter([table[e - s : e] for e, s in zip(ends, sizes, strict=True)], table.schema)
     quasi, sensitive = [a.meaning for a in codes.quasi], [a.meaning for a in codes.sensitive]
     top = top_cuts.top_cells(shards, quasi, sensitive, model, method, rows, 1000)
-    place = top_cuts.PlaceInCells(top.tree, len(quasi))
+    place = cut_tree.PlaceInCells(top.tree, len(quasi))
     found = []
-    for (cell,), own in place(shards.collect()).partition_by(top_cuts.CELL, as_dict=True).items():
+    for (cell,), own in place(shards.collect()).partition_by(cut_tree.CELL, as_dict=True).items():
         records = own["number"].to_numpy()
         whole = Cell(own["tie"].to_numpy(), top.occurring)
         inner = method.group_cell(codes.take(records), model, Dice.of_seed(seed), whole, top.references)
@@ -109,7 +109,7 @@ def test_cells_are_many_and_works_keep_to_the_contract(tiny):
     assert cells > 10
     assert found == groups_in_memory(codes, model, method, 1)
     table = table_of(codes, 1)
-    tree, _ = top_cuts.CutTree.uncut().with_cuts({0: top_cuts.Cut(0, 20, 150)})
-    check_work(top_cuts.CountCodes(tree, (1, 2), (41, 10)), table)
-    check_work(top_cuts.CountHalves(tree, {1: (top_cuts.Cut(1, 4, 3),)}, 2, (6,)), table)
-    check_work(top_cuts.PlaceInCells(tree, 2), table)
+    tree, _ = cut_tree.CutTree.uncut().with_cuts({0: cut_tree.CellCut(0, 20, 150)})
+    check_work(cut_tree.CountCodes(tree, (1, 2), (41, 10)), table)
+    check_work(cut_tree.CountHalves(tree, {1: (cut_tree.CellCut(1, 4, 3),)}, 2, (6,)), table)
+    check_work(cut_tree.PlaceInCells(tree, 2), table)

@@ -56,6 +56,7 @@ def test_tau_safety_keeps_its_promise_over_many_parts():
     check_tau(10, 300)
 
 
+@pytest.mark.slow
 def test_m_invariance_would_not():
     """Why it refuses them: nobody changed, nobody left the table, and somebody has fewer than m values left."""
     broken = 0

@@ -13,7 +13,7 @@ import pytest
 import reveil as rv
 from reveil.cli import main
 from reveil.reporting.exploring import TOO_LATE, explored
-from reveil.reporting.exploring.candidates import asked, of_config
+from reveil.reporting.exploring.candidates import Candidate, asked, of_config
 from reveil.reporting.exploring.choosing import chosen_text
 from reveil.reporting.exploring.frontier import marked, named, point_in_words
 from reveil.reporting.exploring.page import render
@@ -74,10 +74,51 @@ def candidates_of(path: Path, *tries: str) -> list[Any]:
 
 def test_the_usual_candidates_and_the_configs_own_as_the_last(config: Path) -> None:
     found = candidates_of(config)
-    assert [dict(one.settings) for one in found[:2]] == [{"m": 2, "angelize": False}, {"m": 2, "angelize": True}]
-    assert (len(found), dict(found[-1].settings)) == (8, {"m": 4, "angelize": False})
+    assert [dict(one.settings) for one in found[:2]] == [{"m": 2, "form": "boxes"}, {"m": 2, "form": "angelized"}]
+    assert (len(found), dict(found[-1].settings)) == (8, {"m": 4, "form": "boxes"})
     assert found[-1].guarantee == load_config(config).guarantee
     assert len({one.guarantee for one in found}) == 8
+
+
+USUAL = {
+    'kind = "tau-safety"\nm = 4\nform = "angelized"': (8, {"m": 4, "form": "angelized"}),
+    'kind = "tau-safety"\nm = 4\nform = "exact"': (9, {"m": 4, "form": "exact"}),
+    'kind = "tau-safety"\nm = 4\nangelize = true': (8, {"m": 4, "angelize": True}),
+    'kind = "tau-safety"\nm = 4\nangelize = true\nform = "angelized"': (4, {"m": 4}),
+    'kind = "m-invariance"\nm = 3': (4, {"m": 3}),
+    'kind = "global"\nl = 2\nstrategy = "constant-ratio"\nreleases = 3': (3, {"releases": 3}),
+    'kind = "global"\nl = 2\nstrategy = "geometric"\nalpha = 3.0': (3, {"alpha": 3.0}),
+    'kind = "worlds"\nl = 2': (3, {"l": 2}),
+    'kind = "refinement"\nk = 5': (3, {"k": 5}),
+    'kind = "static"\nk = 5\n[method]\nkind = "bang"\nblock = 5': (4, {"k": 5}),
+}
+
+
+@pytest.mark.parametrize("guarantee", list(USUAL))
+def test_every_config_has_usual_candidates(config: Path, guarantee: str) -> None:
+    config.write_text(CONFIG[: CONFIG.index("[guarantee]")] + f"[guarantee]\n{guarantee}\n")
+    found = candidates_of(config)
+    assert (len(found), dict(found[-1].settings)) == USUAL[guarantee]
+    assert rv.Series.load(config)
+    for one in found[:-1]:  # each can be written into the config
+        assert chosen_text(config.read_text(), one.changes) != config.read_text()
+
+
+def test_a_form_that_does_not_go_with_several_columns_says_why(tmp_path: Path, config: Path) -> None:
+    text = CONFIG.replace('town = "quasi"', 'town = "sensitive"').replace("m = 4", 'm = 2\nform = "angelized"')
+    config.write_text(text)
+    found, schema = candidates_of(config, "form=boxes"), load_config(config).schema
+    content = explored(tables(tmp_path), schema, found[:1], None, workers=1)
+    assert not content["points"]
+    assert "angelized form only" in content["refused"][0]["why"]
+
+
+def test_neighbours_of_a_guarantee_without_a_config() -> None:
+    for form in ("boxes", "angelized", "exact"):
+        own = Candidate.of(rv.TauSafety(m=4, form=form), None)
+        assert {(one.guarantee.m, one.guarantee.form) for one in own.neighbours()} == {  # type: ignore[attr-defined]
+            (m, way) for m in (2, 3, 4, 6) for way in ("boxes", "angelized")
+        }
 
 
 def test_what_is_asked_for_is_tried_in_every_combination(config: Path) -> None:
@@ -170,6 +211,7 @@ def test_a_config_that_cannot_be_changed_line_by_line_is_left_alone() -> None:
     assert "m = 3 under [guarantee]" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_from_tables_to_a_choice(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """Two snapshots as a series; figures are those of publishing with the chosen config; the page shows the JSON."""
     monkeypatch.setenv("REVEIL_KEY", KEY)

@@ -47,6 +47,7 @@ def test_the_report_shows_what_a_known_value_gives(tmp_path):
     assert {"knowing.certain", "knowing.columns.1.mean"} <= numbers_agree(page, content)
 
 
+@pytest.mark.slow
 def test_more_values_may_be_known(tmp_path):
     (tmp_path / "reveil.toml").write_text(CONFIG.replace("b = {", 'c = "sensitive"\nb = {'))
     rows = {

@@ -157,6 +157,7 @@ def test_snapshots_are_those_of_their_releases(ward, tmp_path):
     assert content["risk"]["releases"] == 3
 
 
+@pytest.mark.slow
 def test_who_is_in_a_part_of_the_table_is_known_to_the_attacks(tmp_path):
     """The adversary of the report knows who is in which release, also where a release is of a part of the people."""
     path = config(tmp_path, 'kind = "static"\nk = 2')
@@ -354,6 +355,7 @@ def test_the_figures_of_the_field_are_those_of_an_audit(ward):
     assert "Risk as other tools count it" in page
 
 
+@pytest.mark.slow
 def test_progress_says_how_long_it_takes_yet():
     said, now = [], [0.0]
     progress = Progress(said.append, 5, clock=lambda: now[0])

@@ -16,6 +16,7 @@ from reveil.releases.foreign import read_release
 from reveil.releases.membership import membership
 from reveil.tables.snapshot import read_snapshot
 from reveil.testing import Group, enumerate_members, enumerate_worlds
+from tests.rarely import mostly_slow
 from tests.series.adopted import SCHEMA, published, random_case, table
 from tests.series.cases import command
 
@@ -278,7 +279,7 @@ def agreeing(case, rng):
     return frame.with_columns(s=pl.Series([values[person] for person in frame["pid"]]))
 
 
-@pytest.mark.parametrize("kind", ["tau-safety", "m-invariance", "refinement", "global"])
+@pytest.mark.parametrize("kind", mostly_slow(["tau-safety", "refinement", "m-invariance", "global"], 2))
 def test_who_rests_or_merges_is_the_same_for_every_table_that_agrees(kind):
     from tests.guarantees.plain_book import PlainSeries
 

@@ -100,6 +100,7 @@ def test_it_is_verified_again_as_a_series_and_from_parquet(clinic):
     assert rv.Release.read(clinic / "copy.parquet").table.equals(rv.Release.read(clinic / "r2.csv").table)
 
 
+@pytest.mark.slow
 def test_history_report_audit_measure_and_query(clinic):
     config = f"{clinic}/reveil.toml"
     assert reveil("history", "-c", config, "--check", str(clinic)).returncode == 0

@@ -33,7 +33,7 @@ def others(frame):
     return frame.filter(pl.col("pid") != 5)
 
 
-@pytest.mark.parametrize("tombstone", [False, True])
+@pytest.mark.parametrize("tombstone", mostly_slow([False, True]))
 def test_a_forgotten_person_is_in_no_file_of_the_vault(tmp_path, tombstone):
     own = series(tmp_path)
     first = own.publish(with_hermit())
@@ -73,7 +73,7 @@ GUARANTEES = {
 }
 
 
-@pytest.mark.parametrize("name", GUARANTEES)
+@pytest.mark.parametrize("name", mostly_slow(sorted(GUARANTEES, key=lambda name: "bang file" in name), 6))
 def test_no_byte_is_left_of_what_only_one_person_had(tmp_path, name):
     """Id, pseudonym, quasi values: in the database, its log, the layout of a method, copies of releases, anywhere."""
     guarantee, method, needed = GUARANTEES[name]

@@ -133,6 +133,7 @@ def test_killed_after_it_was_confirmed_all_is_done(folder, calm):
     assert not list((own.vault / "releases").glob("000001*"))
 
 
+@pytest.mark.slow
 def test_what_is_left_after_it_was_confirmed_goes_even_if_nothing_new_is_published(folder, calm):
     own = killed(folder, AFTER)
     copies = own.vault / "releases"
@@ -142,6 +143,7 @@ def test_what_is_left_after_it_was_confirmed_goes_even_if_nothing_new_is_publish
     assert contents(own.vault).keys() == contents(calm[1] / "ward.vault").keys()
 
 
+@pytest.mark.slow
 def test_killed_after_it_was_abandoned_the_copies_go_with_the_same_command(folder, monkeypatch):
     own = killed(folder, PENDING["during the copy"])
     with monkeypatch.context() as patched:
@@ -153,6 +155,7 @@ def test_killed_after_it_was_abandoned_the_copies_go_with_the_same_command(folde
     assert not list((own.vault / "releases").iterdir())
 
 
+@pytest.mark.slow
 def test_an_abandoned_release_stays_told(folder, calm):
     own = killed(folder, PENDING["during the copy"])
     assert (folder / "r2.csv").exists()
@@ -186,6 +189,7 @@ def _rows(own):
         return vault.releases()
 
 
+@pytest.mark.slow
 def test_a_pending_release_can_be_finished_in_another_format(folder, calm):
     own = killed(folder, PENDING["after prepare"])
     done = own.publish_to(folder / "r2.parquet", folder / "second.csv")
@@ -196,6 +200,7 @@ def test_a_pending_release_can_be_finished_in_another_format(folder, calm):
     assert own.check(folder) == []
 
 
+@pytest.mark.slow
 def test_a_lost_copy_of_a_pending_release_has_a_way_out(folder, calm):
     own = killed(folder, PENDING["after prepare"])
     for path in (own.vault / "releases").glob("000002*"):

@@ -8,6 +8,7 @@ import pytest
 
 import reveil as rv
 from reveil.core.errors import ConfigError
+from tests.rarely import mostly_slow
 
 SCHEMA = rv.Schema(person="pid", quasi=["x", "town"], sensitive="disease")
 
@@ -41,7 +42,9 @@ def churn(series, snapshots):
     return out
 
 
-@pytest.mark.parametrize("method", [rv.BangA(), rv.BangA(form="nested"), rv.BangA(scales={"x": [100, 200, 300]})])
+@pytest.mark.parametrize(
+    "method", mostly_slow([rv.BangA(), rv.BangA(form="nested"), rv.BangA(scales={"x": [100, 200, 300]})])
+)
 def test_few_newcomers_change_few_boxes(tmp_path, method):
     start = people(1500)
     snapshots = [start, pl.concat([start, people(10, first=5000, seed=1)])]

@@ -7,6 +7,7 @@ import reveil as rv
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.comparing import check_promise
 from reveil.vault import Vault
+from tests.rarely import mostly_slow
 
 SCHEMA = rv.Schema(person="pid", quasi=["age"], sensitive="disease")
 
@@ -20,7 +21,7 @@ def people(count, values, start=0):
 
 
 @pytest.mark.parametrize("blind", [False, True])
-@pytest.mark.parametrize("tombstone", [False, True])
+@pytest.mark.parametrize("tombstone", mostly_slow([False, True]))
 def test_an_erasure_takes_no_value_from_the_domain(tmp_path, blind, tombstone):
     series = rv.Series.open(tmp_path / "v", SCHEMA, rv.TauSafety(m=2, domain=tuple("abcdefgh"), blind=blind), seed=1)
     series.publish(people(12, "ab"))

@@ -177,6 +177,40 @@ def test_more_than_three_sensitive_columns_get_a_stronger_warning(tmp_path: Path
     assert "with 4 sensitive columns, many rows are the only ones" in said(choose(found, Answers()))
 
 
+def test_columns_with_the_same_reason_are_named_together(tmp_path: Path) -> None:
+    cost = [17 * i % 239 for i in range(ROWS)]
+    found = people(tmp_path, diag_1=MANY, diag_2=FOUR, diag_3=FOUR, lab_result=cost)
+    found = found.with_roles({"lab_result": Role.SENSITIVE})
+    text = said(choose(found, Answers()))
+    assert "'diag_2', 'diag_3' could not: m = 2 needs 5 different values" in text
+    assert "and there are 4, 4." in text
+    assert text.count("numbers and dates need declared bins") == 1
+    assert "so many different numbers in 'lab_result' that neighbours count as different values" in text
+    assert "With one column only, it costs least with 'diag_1'." in text
+
+
+def test_numbers_of_which_neighbours_differ_by_cents_are_published_in_ranges(tmp_path: Path) -> None:
+    """A bound over values that are nearly the same would protect nothing."""
+    found = people(tmp_path, income=[10_000 + 37.25 * (31 * i % ROWS) for i in range(ROWS)])
+    choice = choose(found, Answers())
+    text = config_text(found, choice)
+    assert (choice.kind, choice.settings["m"]) == ("tau-safety", 4)
+    assert 'income = { role = "sensitive", bins = 20 }' in text
+    assert "m = 4 needs no made-up rows at first" in said(choice)
+    assert "published in about 20 ranges" in said(choice)
+    assert attempt(text, found).refused is None
+    path = tmp_path / "reveil.toml"
+    path.write_text(text)
+    release = rv.Series.load(path).publish(found.path)
+    cells = release.text["income"].unique().to_list()
+    assert 5 <= len(cells) <= 30
+    assert sum(" to below " in cell for cell in cells) >= len(cells) - 2  # the first and the last are open
+    many = release.text.group_by("group").agg(pl.col("income").n_unique())
+    assert many["income"].min() == 4
+    few = people(tmp_path, income=[1000 * (i % 40) for i in range(ROWS)])
+    assert "bins = 20" not in config_text(few, choose(few, Answers()))
+
+
 def test_plain_columns_go_with_refinement(tmp_path: Path) -> None:
     found = people(tmp_path, disease=MANY, flavour=FOUR).with_roles({"flavour": Role.PLAIN})
     choice = choose(found, Answers())

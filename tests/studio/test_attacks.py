@@ -315,6 +315,7 @@ def test_script_in_names_and_values_is_text(tmp_path):
         assert look("/series", config="<script>alert(1)</script>").status_code == 400
 
 
+@pytest.mark.slow
 def test_fifty_jobs_at_once(tmp_path):
     with serving(fill(tmp_path / "records", 60), workers=2, most_waiting=30) as served, served.api() as client:
 

@@ -135,6 +135,7 @@ def test_a_release_has_the_bytes_that_the_command_line_gives(tmp_path, keyed):
     assert not (here / "february-2.csv").exists()
 
 
+@pytest.mark.slow
 def test_two_who_publish_one_series_at_once(tmp_path, keyed):
     folder = fill(tmp_path / "records", 120)
     with serving(folder, workers=2) as served, served.api() as client:
@@ -156,6 +157,7 @@ def test_two_who_publish_one_series_at_once(tmp_path, keyed):
     assert not (folder / "two.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_pending_release_is_finished_by_a_click_or_given_up(tmp_path, keyed, monkeypatch):
     folder, calm = fill(tmp_path / "records", 120), fill(tmp_path / "calm", 120)
     publish_file(load_config(calm / "hospital.toml"), calm / MONTHS[0], calm / "first.csv")
@@ -182,6 +184,7 @@ def test_a_pending_release_is_finished_by_a_click_or_given_up(tmp_path, keyed, m
     assert (folder / "first.csv").read_bytes() == (calm / "first.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_killed_server_leaves_what_a_killed_command_leaves(tmp_path, keyed):
     folder, calm = fill(tmp_path / "records", 400), fill(tmp_path / "calm", 400)
     publish_by_command(calm, MONTHS[0], 1)
@@ -227,6 +230,7 @@ def test_what_would_not_be_safe_is_refused(tmp_path, options, words):
     assert words in done.stderr
 
 
+@pytest.mark.slow
 def test_tokens_have_names_that_go_into_the_log(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("# who\nanna:0123456789abcdef\nbert:fedcba9876543210\n")

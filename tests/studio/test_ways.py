@@ -21,7 +21,7 @@ def done(page):
     """Wait until the page that was asked for is there, and its job over: a click may still be on its way to it."""
     page.wait_for_function(
         "() => document.readyState === 'complete' && !document.querySelector('html[data-left], [data-events]')",
-        timeout=300_000,
+        timeout=900_000,
     )
 
 
@@ -34,7 +34,7 @@ def press(page, target):
 
 def headed(page, words):
     """Wait for the page with this heading: a click may still be on its way to it."""
-    page.wait_for_selector(f'h1:text-is("{words}")', timeout=200_000)
+    page.wait_for_selector(f'h1:text-is("{words}")', timeout=600_000)
 
 
 class Clicks:
@@ -261,13 +261,13 @@ def test_the_keyboard_alone_suffices(browser, tmp_path, keyed):
         with_keys(page, "select[name='roles.diagnosis']", None)
         assert page.evaluate("document.activeElement.value") == "sensitive"
         with_keys(page, "form[action='/new/propose'] button")
-        page.wait_for_selector("form[action='/new/save']", timeout=200_000)
+        page.wait_for_selector("form[action='/new/save']", timeout=600_000)
         with_keys(page, "form[action='/new/save'] button")
         page.wait_for_url("**/publish?**")
         with_keys(page, "button[name=dry_run]")
-        page.wait_for_selector("button:has-text('Publish release 1')", timeout=200_000)
+        page.wait_for_selector("button:has-text('Publish release 1')", timeout=600_000)
         with_keys(page, "form[action='/publish'] button")
-        page.wait_for_selector("h1:has-text('Published')", timeout=200_000)
+        page.wait_for_selector("h1:has-text('Published')", timeout=600_000)
         with_keys(page, "a.button[href^='/audit?config=february']")
         page.wait_for_url("**/audit?**")
         with_keys(page, "form[action='/audit'] button")

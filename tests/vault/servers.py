@@ -105,7 +105,9 @@ class Server:
         copy.folder, copy._user = folder, self._user
         folder.mkdir(mode=0o755)
         self.own(folder)
-        self._run("pg_basebackup", "-D", copy.data, "-h", str(self.folder), "-U", OWNER, "-R", "-c", "fast", "--no-sync")
+        self._run(
+            "pg_basebackup", "-D", copy.data, "-h", str(self.folder), "-U", OWNER, "-R", "-c", "fast", "--no-sync"
+        )
         copy.start()
         return copy
 

@@ -16,6 +16,7 @@ from reveil.vault.drafts import FolderDrafts
 from reveil.vault.store import open_store, store_class
 from reveil.vault.stores.duckdb_file import DuckDBFile
 from tests.plugin.package.reveil_toys.pieces import PieceStore
+from tests.rarely import mostly_slow
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,7 @@ def test_the_contract_is_kept_in_many_lives(store):
     check_vault(of(store))
 
 
+@pytest.mark.slow
 def test_pieces_keep_the_contract():
     check_vault(of(PieceStore), examples=2)
 
@@ -89,7 +91,7 @@ class Open(DuckDBFile):
         return made
 
 
-@pytest.mark.parametrize("broken", [Forgetful, Talkative, Superficial, Half, Open])
+@pytest.mark.parametrize("broken", mostly_slow([Forgetful, Half, Talkative, Superficial, Open], 2))
 def test_a_broken_store_does_not_keep_it(broken):
     with pytest.raises((AssertionError, ReveilError, duckdb.Error)):
         check_vault(of(broken), examples=1)

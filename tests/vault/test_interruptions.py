@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 from reveil.testing import hospital
-from reveil.vault.sealed import postgresql
 from reveil.vault.sealed.postgresql import PostgresShelf
 from tests.cli.run import reveil
 from tests.vault import servers
@@ -225,5 +224,3 @@ def test_at_any_step_of_a_later_release(server, tmp_path, small, expected, happe
 @pytest.mark.parametrize("step", STEPS)
 def test_at_any_step_of_the_first_release(server, tmp_path, small, expected, happening, step):
     check(server, tmp_path, small, expected, happening, step, 1)
-
-

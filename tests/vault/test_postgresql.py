@@ -234,14 +234,22 @@ def traces_of(vault):
             run = numbers.to_list()[:8]
             if len(set(run)) < 4 or run == sorted(run) or None in run:
                 continue  # which might be in any file
-            yield table.name, name, *(
-                np.array(run, kind).tobytes() for kind in ("<i4", ">i4", "<i8", ">i8") if max(map(abs, run)) < 1 << 31
+            yield (
+                table.name,
+                name,
+                *(
+                    np.array(run, kind).tobytes()
+                    for kind in ("<i4", ">i4", "<i8", ">i8")
+                    if max(map(abs, run)) < 1 << 31
+                ),
             )
             yield table.name, name, *(mark.join(map(str, run)).encode() for mark in (",", ", ", "\t", "\n"))
 
 
 def test_the_whole_database_tells_nothing(server, address, tmp_path):
-    rare = [(pl.lit("zq ") + pl.col(name)).alias(name) for name in ("ward", "diagnosis")]  # a server's own files have words like internal
+    rare = [
+        (pl.lit("zq ") + pl.col(name)).alias(name) for name in ("ward", "diagnosis")
+    ]  # a server's own files have words like internal
     months = [month.with_columns(rare) for month in hospital.year(60, months=2, seed=1)]
     series = rv.Series.open(address, hospital.schema(), rv.TauSafety(m=2), anchor=tmp_path / "v.anchor")
     for month in months:
@@ -382,7 +390,9 @@ def test_the_command_says_it_with_exit_code_2(server, tmp_path, monkeypatch):
     def said(address, *words):
         config = hospital.config('kind = "tau-safety"\nm = 2', vault=address)
         (tmp_path / "reveil.toml").write_text(config.replace("[series]", '[series]\nkeys = "c.keys"'))
-        done = reveil(*(words or ("publish", tmp_path / "s.csv", "-o", tmp_path / "r.csv")), "-c", tmp_path / "reveil.toml")
+        done = reveil(
+            *(words or ("publish", tmp_path / "s.csv", "-o", tmp_path / "r.csv")), "-c", tmp_path / "reveil.toml"
+        )
         assert "Traceback" not in done.stderr
         assert "hush" not in done.stderr + done.stdout
         return done.returncode, done.stderr
@@ -404,7 +414,11 @@ def test_the_command_says_it_with_exit_code_2(server, tmp_path, monkeypatch):
     code, text = said(server.address("t"), "vault", "check")
     assert (code, "there is no vault in the schema 't'" in text) == (2, True), text
     assert said(server.address("t"))[0] == 0
-    for change, words in (("layout = 99", "layout 99"), ("layout = 0", "no vault's"), ("layout = 1, format = 99", "format 99")):
+    for change, words in (
+        ("layout = 99", "layout 99"),
+        ("layout = 0", "no vault's"),
+        ("layout = 1, format = 99", "format 99"),
+    ):
         sql(server, f"UPDATE t.vault SET {change}")
         code, text = said(server.address("t"))
         assert (code, words in text) == (2, True), text
@@ -412,8 +426,8 @@ def test_the_command_says_it_with_exit_code_2(server, tmp_path, monkeypatch):
     # The vault of a series about something else, under another name.
     (tmp_path / "o.csv").write_text("a,b\n1,x\n2,y\n")
     (tmp_path / "other.toml").write_text(
-        f'[series]\nname = "other"\nvault = "{server.address("t")}"\nkeys = "c.keys"\n[columns]\na = "quasi"\nb = "sensitive"\n'
-        '[guarantee]\nkind = "tau-safety"\nm = 2\n'
+        f'[series]\nname = "other"\nvault = "{server.address("t")}"\nkeys = "c.keys"\n'
+        '[columns]\na = "quasi"\nb = "sensitive"\n[guarantee]\nkind = "tau-safety"\nm = 2\n'
     )
     done = reveil("publish", tmp_path / "o.csv", "-c", tmp_path / "other.toml", "-o", tmp_path / "o2.csv")
     assert done.returncode == 2, done.stderr

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from reveil.core.errors import BusyError
+from tests.rarely import mostly_slow
 from tests.vault.cases import in_bytes, last_records, opened, pseudonym, publish
 
 ROWS = {"p1": {"job": "lighthouse keeper", "disease": "flu"}, "p2": {"job": "nurse", "disease": "cold"}}
@@ -79,7 +80,7 @@ def test_killed_after_the_transaction_all_of_it_happened(folder):
         vault.confirm(2)
 
 
-@pytest.mark.parametrize("moment", [BEFORE_COPY, BEFORE_REPLACE, AFTER_REPLACE])
+@pytest.mark.parametrize("moment", mostly_slow([BEFORE_COPY, BEFORE_REPLACE, AFTER_REPLACE]))
 def test_killed_while_forgetting_the_person_is_forgotten(folder, moment):
     killed(folder, moment)
     with opened(folder) as vault:

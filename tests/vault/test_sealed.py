@@ -1,5 +1,6 @@
 """Vaults of sealed pieces in a folder (on a server: test_postgresql.py); copies and new keys of all stores."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -273,16 +274,17 @@ def test_a_copy_that_fails_spoils_no_other_vault(tmp_path, monkeypatch):
     start, end = tmp_path / "a.vault", place_of(tmp_path / "b.vault", sealed=True)
     with Vault.open(start) as vault:
         publish(vault)
-    with monkeypatch.context() as own, pytest.raises(OSError, match="no room"):
-        own.setattr("reveil.vault.copying._copy_releases", mock.Mock(side_effect=OSError("no room")))
+    full = OSError(errno.ENOSPC, "No space left on device")
+    spoilt = mock.patch("reveil.vault.copying._copy_releases", side_effect=full)
+    with spoilt, pytest.raises(VaultError, match="no room left on the disk"):
         copy_vault(start, end)
     assert not is_begun(end)  # nothing is left of the attempt
     with Vault.open(end) as vault:
         publish(vault)
     monkeypatch.setattr("reveil.vault.sealed.file_shelf.SealedFolder.exists", lambda _: False)  # somebody was faster
-    with pytest.raises(VaultError, match="there is a vault already"):
+    with pytest.raises(VaultError):
         copy_vault(start, end)
-    with Vault.open(end) as vault:
+    with Vault.open(end) as vault:  # as it was
         assert vault.head() == 1
     with Vault.open(start) as vault:
         publish(vault)

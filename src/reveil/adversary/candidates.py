@@ -71,8 +71,8 @@ def find_candidates(release: Release, groups: ReleaseGroups, known: tuple[Attrib
         many[rest], inside_boxes = _tallied(points[rest], boxes.lo, boxes.hi, box_groups.lengths, weights[rest])
         np.add.at(fits, box_groups.items, np.repeat(inside_boxes, box_groups.lengths))
         listed = rest[many[rest] <= MOST_GROUPS]
-        point, group = _listed(points[listed], many[listed], boxes, box_groups)
-        point = listed[point].astype(np.int32)
+        place, group = _listed(points[listed], many[listed], boxes, box_groups)
+        point = listed[place].astype(np.int32)
     else:
         point, group = _tested(points, rest, weights, boxes, box_groups, fits, many)
     crowded = throng | (many > MOST_GROUPS)

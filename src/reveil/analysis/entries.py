@@ -145,7 +145,9 @@ def _chance(asked: AskedRows, share: FloatArray, values: FloatArray | None = Non
     if asked.second:
         part = (asked.sorted_values() if values is None else values) / np.maximum(reader.groups.rows, 1)[:, None]
         chance = (part[units.group].T * share).sum(axis=0)
-    found: FloatArray = chance * reader.placed * np.where(units.group >= 0, reader.real[np.maximum(units.group, 0)], 1.0)
+    found: FloatArray = (
+        chance * reader.placed * np.where(units.group >= 0, reader.real[np.maximum(units.group, 0)], 1.0)
+    )
     return found
 
 

@@ -47,8 +47,8 @@ def interval(even: CountSums, weighed: CountSums, real: float = 1.0) -> tuple[fl
     """
     one, other = even.estimate * real, weighed.estimate * real
     lost = (1 - real) * max(even.estimate, weighed.estimate)
-    own = max(deviation(even), deviation(weighed))
-    spread = DEVIATIONS * np.sqrt(own**2 + real * lost + (FOREIGN * lost) ** 2) + _HALF + BEYOND * abs(one - other)
+    counted = max(deviation(even), deviation(weighed))
+    spread = DEVIATIONS * np.sqrt(counted**2 + real * lost + (FOREIGN * lost) ** 2) + _HALF + BEYOND * abs(one - other)
     return min(one, other) - spread, max(one, other) + spread
 
 

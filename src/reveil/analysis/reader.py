@@ -117,7 +117,7 @@ class ReleaseReader:
 
     @cached_property
     def unplaced(self) -> int:
-        """Rows that are nobody's who was asked for, in no group that the manifest names: dirty records, counterfeits."""
+        """Rows that nobody asked for, in no group that the manifest names: dirty records, counterfeits."""
         manifest = self.release.manifest
         return max(manifest.counterfeits.total - int(self.groups.fakes.sum()), 0) + manifest.dirty
 

@@ -7,7 +7,7 @@ also how a room asks for something of a room above it: a release knows that ques
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from reveil.core.errors import ConfigError
@@ -29,14 +29,15 @@ GROUPS = (
 
 
 @cache
-def _installed() -> EntryPoints:
-    """Return all entry points of the installation: its files are read once, not once for each group."""
-    return entry_points()
+def _installed() -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of all groups: the files of the installation are read once, not once for each group."""
+    found = entry_points()
+    return {group: tuple(found.select(group=f"reveil.{group}")) for group in GROUPS}
 
 
 def points(group: str) -> tuple[EntryPoint, ...]:
     """Return the entry points of a group."""
-    return tuple(_installed().select(group=f"reveil.{group}"))
+    return _installed().get(group, ())
 
 
 @cache

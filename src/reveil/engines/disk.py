@@ -219,8 +219,8 @@ class DiskShards:
 
         def deal(n: int) -> list[tuple[int, Path]]:
             table = self._table(n).with_columns(number.cast(pl.Int64).alias(_FILE))
-            own = table.partition_by(_FILE, as_dict=True, maintain_order=False)
-            return [(file, parts.add(file, n, rows.drop(_FILE))) for (file,), rows in own.items()]
+            by_file = table.partition_by(_FILE, as_dict=True, maintain_order=False)
+            return [(file, parts.add(file, n, rows.drop(_FILE))) for (file,), rows in by_file.items()]
 
         for found in self._at_once(deal):
             for file, path in found:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _KEY_BITS = 64
 _MOST_BITS = 16
+_PIECE = 1 << 18  # records whose places on the grid are there at once
 
 
 def along_curve(codes: Codes) -> npt.NDArray[np.int64]:
@@ -24,11 +25,16 @@ def along_curve(codes: Codes) -> npt.NDArray[np.int64]:
     """
     attributes = codes.quasi[:_KEY_BITS]
     bits = max(1, min(_MOST_BITS, _KEY_BITS // len(attributes)))
-    points = np.empty((codes.n, len(attributes)), np.uint64)
-    for a, attribute in enumerate(attributes):
-        grid = attribute.positions / attribute.positions[-1] * (2**bits - 1)
-        points[:, a] = grid.astype(np.uint64)[attribute.codes]
+    grids = [
+        (attribute.positions / attribute.positions[-1] * (2**bits - 1)).astype(np.uint64) for attribute in attributes
+    ]
     keys = np.empty(codes.n, np.uint64)
-    half = codes.n // 2
-    each(lambda part: hilbert.places(points[part], bits, keys[part]), [slice(half), slice(half, codes.n)], codes.n)
+
+    def work(part: slice) -> None:
+        points = np.empty((len(keys[part]), len(attributes)), np.uint64)
+        for a, attribute in enumerate(attributes):
+            points[:, a] = grids[a][attribute.codes[part]]
+        hilbert.places(points, bits, keys[part])
+
+    each(work, [slice(start, start + _PIECE) for start in range(0, codes.n, _PIECE)], codes.n)
     return np.argsort(keys, kind="stable")

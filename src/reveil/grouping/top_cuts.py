@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from reveil.core.arrays import CodeArray, IntArray
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import cuts, gains
 from reveil.engines.shards import COUNTED
+from reveil.grouping.cut_tree import CELL, CellCut, CountCodes, CountHalves, CutTree
 from reveil.grouping.groupers import _cutting
 from reveil.grouping.widths import attributes_of
 from reveil.models.encoding import Attribute
@@ -31,146 +31,6 @@ if TYPE_CHECKING:
     from reveil.grouping.groupers.mondrian import Mondrian
     from reveil.models.base import Model
     from reveil.models.domains import Domain, SensitiveDomain
-
-CELL = "cell"
-_COUNTS = pl.Schema({CELL: pl.Int32, "attribute": pl.Int32, "code": pl.Int32, COUNTED: pl.Int64})
-_HALVES = pl.Schema(
-    {CELL: pl.Int32, "turn": pl.Int32, "right": pl.Int32, "sensitive": pl.Int32, "code": pl.Int32, COUNTED: pl.Int64}
-)
-_DENSE = 8  # cells of a table of counts for each record, up to which counting in it is faster than sorting
-
-
-def quasi_column(a: int) -> str:
-    """Return the name of the column of codes of a quasi attribute."""
-    return f"q{a}"
-
-
-def sensitive_column(s: int) -> str:
-    """Return the name of the column of codes of a sensitive attribute."""
-    return f"s{s}"
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Records of a cell go left whose code of an attribute is at most ``code``; ``left`` of them do."""
-
-    attribute: int
-    code: int
-    left: int
-
-
-@dataclass(frozen=True)
-class CutTree:
-    """The cuts so far. Node i is cut at ``code[i]`` along ``attribute[i]``, into nodes ``below[i]`` and the next one.
-
-    A node that is not cut is a cell (attribute -1).
-    """
-
-    attribute: IntArray = field(repr=False)
-    code: CodeArray = field(repr=False)
-    below: IntArray = field(repr=False)
-
-    @classmethod
-    def uncut(cls) -> CutTree:
-        """Return the tree of one cell."""
-        return cls(np.array([-1]), np.array([-1], np.int32), np.array([-1]))
-
-    def with_cuts(self, made: Mapping[int, Cut]) -> tuple[CutTree, list[int]]:
-        """Cut some cells; return the new tree and the cells that came of them, two for each."""
-        attribute, code, below = self.attribute.copy(), self.code.copy(), self.below.copy()
-        new = []
-        for at, cell in enumerate(sorted(made)):
-            first = len(self.attribute) + 2 * at
-            attribute[cell], code[cell], below[cell] = made[cell].attribute, made[cell].code, first
-            new += [first, first + 1]
-        more = len(new)
-        return (
-            CutTree(
-                np.append(attribute, np.full(more, -1)),
-                np.append(code, np.full(more, -1)).astype(np.int32),
-                np.append(below, np.full(more, -1)),
-            ),
-            new,
-        )
-
-    def cells(self, codes: Sequence[CodeArray]) -> CodeArray:
-        """Return the cell of each record, given its codes column by column."""
-        node = np.zeros(len(codes[0]), np.int32)
-        inside = np.zeros(len(node), np.int32) + np.arange(len(node), dtype=np.int32)
-        table = np.stack(codes)
-        while len(inside):
-            inner = self.attribute[node[inside]] >= 0
-            inside = inside[inner]
-            here = node[inside]
-            goes_right = table[self.attribute[here], inside] > self.code[here]
-            node[inside] = self.below[here] + goes_right
-        return node
-
-
-@dataclass(frozen=True)
-class CountCodes:
-    """Work: how often each code of each attribute occurs in some cells."""
-
-    tree: CutTree
-    cells: tuple[int, ...]
-    sizes: tuple[int, ...]  # codes of each attribute
-
-    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Count a shard."""
-        codes = _codes(table, len(self.sizes))
-        place = _places(self.tree, self.cells, codes)
-        asked = place >= 0
-        if not asked.all():
-            place, codes = place[asked], [own[asked] for own in codes]
-        found = [_COUNTS.to_frame()]
-        for a, (own, size) in enumerate(zip(codes, self.sizes, strict=True)):
-            key, many = _counted(place.astype(np.int64) * size + own, len(self.cells) * size)
-            columns = {CELL: np.array(self.cells, np.int32)[key // size], "code": key % size, COUNTED: many}
-            counts = pl.DataFrame(columns).with_columns(pl.lit(a, pl.Int32).alias("attribute"))
-            found.append(counts.select(_COUNTS.names()).cast(dict(_COUNTS)))  # type: ignore[arg-type]
-        return pl.concat(found)
-
-
-@dataclass(frozen=True)
-class CountHalves:
-    """Work: how often each sensitive value occurs in both halves that cuts of some cells would leave."""
-
-    tree: CutTree
-    tried: Mapping[int, tuple[Cut, ...]]
-    quasi: int
-    sizes: tuple[int, ...]  # codes of each sensitive attribute
-
-    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Count a shard."""
-        codes = _codes(table, self.quasi)
-        cells = tuple(sorted(self.tried))
-        place = _places(self.tree, cells, codes)
-        values = [table[sensitive_column(s)].to_numpy() for s in range(len(self.sizes))]
-        found = [_HALVES.to_frame()]
-        for at, cell in enumerate(cells):
-            own = np.flatnonzero(place == at)
-            for turn, cut in enumerate(self.tried[cell]):
-                right = (codes[cut.attribute][own] > cut.code).astype(np.int64)
-                for s, size in enumerate(self.sizes):
-                    key, many = _counted(right * size + values[s][own], 2 * size)
-                    columns = {"right": key // size, "code": key % size, COUNTED: many}
-                    counts = pl.DataFrame(columns).with_columns(
-                        pl.lit(cell, pl.Int32).alias(CELL), pl.lit(turn).alias("turn"), pl.lit(s).alias("sensitive")
-                    )
-                    found.append(counts.select(_HALVES.names()).cast(dict(_HALVES)))  # type: ignore[arg-type]
-        return pl.concat(found)
-
-
-@dataclass(frozen=True)
-class PlaceInCells:
-    """Work: the cell of each record, as a column beside the others."""
-
-    tree: CutTree
-    quasi: int
-
-    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Place a shard."""
-        return table.with_columns(pl.Series(CELL, self.tree.cells(_codes(table, self.quasi)), pl.Int32))
 
 
 @dataclass(frozen=True)
@@ -205,7 +65,7 @@ def top_cells(
 class _Along(NamedTuple):
     """Where a cell may be cut along one attribute."""
 
-    middle: Cut | None
+    middle: CellCut | None
     width: float
     most: int  # how often the most frequent code occurs
 
@@ -229,8 +89,8 @@ class _TopGrower:
         self.shards, self.quasi, self.sensitive = shards, quasi, sensitive
         self.model, self.method, self.cell_rows, self.most = model, method, cell_rows, most
         self.least = max(model.minimum_size, 1)
-        self.codes = tuple(own.null_code + 1 for own in quasi)
-        self.positions = [own.weight * own.positions for own in quasi]
+        self.codes = tuple(domain.null_code + 1 for domain in quasi)
+        self.positions = [domain.weight * domain.positions for domain in quasi]
         self.tree = CutTree.uncut()
 
     def grown(self) -> TopCells:
@@ -251,16 +111,16 @@ class _TopGrower:
 
     def _meet(self, counts: Mapping[tuple[int, int], Counted]) -> tuple[int, ...]:
         """Note what the whole table has; return how many values of each quasi attribute occur."""
-        occurring = tuple(int((counts[0, a][0] < own.null_code).sum()) for a, own in enumerate(self.quasi))
-        everybody = {0: (Cut(0, int(np.iinfo(np.int32).max), self.sizes[0]),)}
+        occurring = tuple(int((counts[0, a][0] < domain.null_code).sum()) for a, domain in enumerate(self.quasi))
+        everybody = {0: (CellCut(0, int(np.iinfo(np.int32).max), self.sizes[0]),)}
         halves = self._halves(everybody) if self.sensitive else {}
         self.references: dict[str, Reference] = {}
-        for s, own in enumerate(self.sensitive):
-            total = np.zeros(own.size, np.int64)
+        for s, sensitive_domain in enumerate(self.sensitive):
+            total = np.zeros(sensitive_domain.size, np.int64)
             codes, many = halves[0, 0, 0, s]
             total[codes] = many
-            self.references[own.name] = Reference(total, own.ordered, own.levels)
-        nobody = [Attribute(own, np.zeros(0, np.int32)) for own in self.quasi]
+            self.references[sensitive_domain.name] = Reference(total, sensitive_domain.ordered, sensitive_domain.levels)
+        nobody = [Attribute(domain, np.zeros(0, np.int32)) for domain in self.quasi]
         self.attributes = attributes_of(nobody, weighted=True, occurring=occurring)
         return occurring
 
@@ -268,21 +128,23 @@ class _TopGrower:
         """Return the codes of each cell and attribute."""
         found = self.shards.count(CountCodes(self.tree, tuple(sorted(cells)), self.codes), self.most)
         parts = found.partition_by(CELL, "attribute", as_dict=True).items()
-        return {(int(c), int(a)): (own["code"].to_numpy(), own[COUNTED].to_numpy()) for (c, a), own in parts}
+        return {
+            (int(c), int(a)): (counted["code"].to_numpy(), counted[COUNTED].to_numpy()) for (c, a), counted in parts
+        }
 
-    def _halves(self, tried: Mapping[int, Sequence[Cut]]) -> Halves:
-        sizes = tuple(own.size for own in self.sensitive)
+    def _halves(self, tried: Mapping[int, Sequence[CellCut]]) -> Halves:
+        sizes = tuple(domain.size for domain in self.sensitive)
         asked = {cell: tuple(proposals) for cell, proposals in tried.items()}
         found = self.shards.count(CountHalves(self.tree, asked, len(self.quasi), sizes), self.most)
         parts = found.partition_by(CELL, "turn", "right", "sensitive", as_dict=True).items()
         return {
-            (int(c), int(t), int(r), int(s)): (own["code"].to_numpy(), own[COUNTED].to_numpy())
-            for (c, t, r, s), own in parts
+            (int(c), int(t), int(r), int(s)): (shares["code"].to_numpy(), shares[COUNTED].to_numpy())
+            for (c, t, r, s), shares in parts
         }
 
     # Where cells may be cut, the best first
 
-    def _made(self, counts: Mapping[tuple[int, int], Counted], live: Sequence[int]) -> dict[int, Cut]:
+    def _made(self, counts: Mapping[tuple[int, int], Counted], live: Sequence[int]) -> dict[int, CellCut]:
         """Return the cut of each cell that can be cut, as :class:`~reveil.grouping.groupers._cutting.Grower` tries."""
         by_loss = self.method.chosen == "loss"
         made = self._accepted({cell: self._by_loss(counts, cell) for cell in live}) if by_loss else {}
@@ -291,27 +153,29 @@ class _TopGrower:
         left = [cell for cell in live if cell not in made]
         return made | self._accepted(self._by_order(counts, left))
 
-    def _by_loss(self, counts: Mapping[tuple[int, int], Counted], cell: int) -> list[Cut]:
+    def _by_loss(self, counts: Mapping[tuple[int, int], Counted], cell: int) -> list[CellCut]:
         """Return the cuts that make cells narrowest, the best attribute first."""
         gain, found = [], []
         for a in range(len(self.quasi)):
             rows, one = _laid_out(*counts[cell, a])
-            own = _one(self.attributes, a)
-            marks = gains.SeenMarks(np.zeros(len(own.positions), np.int64), np.zeros(1, np.int64))
+            attribute = _one(self.attributes, a)
+            marks = gains.SeenMarks(np.zeros(len(attribute.positions), np.int64), np.zeros(1, np.int64))
             best = gains.BestCuts(np.empty((1, 1)), np.empty((1, 1), np.int32), np.empty((1, 1), np.int64))
-            gains.propose(rows, *one, own, self.least, _cutting.WHOLE, marks, best)
+            gains.propose(rows, *one, attribute, self.least, _cutting.WHOLE, marks, best)
             gain.append(float(best.gain[0, 0]))
-            found.append(Cut(a, int(best.cut[0, 0]), int(best.left[0, 0])))
+            found.append(CellCut(a, int(best.cut[0, 0]), int(best.left[0, 0])))
         return [found[a] for a in _preferred(gain) if found[a].left > 0]
 
-    def _by_order(self, counts: Mapping[tuple[int, int], Counted], cells: Sequence[int]) -> dict[int, list[Cut]]:
+    def _by_order(self, counts: Mapping[tuple[int, int], Counted], cells: Sequence[int]) -> dict[int, list[CellCut]]:
         """Return the cuts in the middle, the preferred attribute first."""
         along = {cell: [self._along(a, *counts[cell, a]) for a in range(len(self.quasi))] for cell in cells}
         halves: Halves = {}
         if self.method.chosen == "gain":
             if not self.sensitive:
                 raise ConfigError("mondrian: choose = 'gain' needs a sensitive column", hint="Use another.")
-            halves = self._halves({cell: [own.middle for own in found if own.middle] for cell, found in along.items()})
+            halves = self._halves(
+                {cell: [candidate.middle for candidate in found if candidate.middle] for cell, found in along.items()}
+            )
         return {cell: self._in_order(cell, found, halves) for cell, found in along.items()}
 
     def _along(self, a: int, codes: CodeArray, many: IntArray) -> _Along:
@@ -323,15 +187,15 @@ class _TopGrower:
             nodes = cuts.Nodes(*one, np.zeros(1, np.int64), codes[:1], codes[-1:])
             halved = cuts.Cuts(np.full(1, -1, np.int32), np.zeros(1, np.int64))
             cuts.propose(rows, nodes, boundaries, self.least, np.zeros(self.codes[a] + 1, np.int32), halved)
-            middle = Cut(a, int(halved.cut[0]), int(halved.left[0])) if halved.left[0] > 0 else None
+            middle = CellCut(a, int(halved.cut[0]), int(halved.left[0])) if halved.left[0] > 0 else None
         width = float(self.positions[a][codes[-1]] - self.positions[a][codes[0]])
         return _Along(middle, width, int(many.max()))
 
-    def _in_order(self, cell: int, along: Sequence[_Along], halves: Halves) -> list[Cut]:
+    def _in_order(self, cell: int, along: Sequence[_Along], halves: Halves) -> list[CellCut]:
         if self.method.chosen in ("width", "loss"):
-            score = [own.width for own in along]
+            score = [candidate.width for candidate in along]
         elif self.method.chosen == "degeneracy":
-            score = [-own.most / self.sizes[cell] for own in along]
+            score = [-candidate.most / self.sizes[cell] for candidate in along]
         else:
             score = self._bits_gained(cell, along, halves)
         return [cut for a in _preferred(score) if (cut := along[a].middle) is not None]
@@ -339,8 +203,8 @@ class _TopGrower:
     def _bits_gained(self, cell: int, along: Sequence[_Along], halves: Halves) -> list[float]:
         """Return how many bits about the first sensitive attribute each middle cut gives per record."""
         found, turn, size = [], 0, self.sizes[cell]
-        for own in along:
-            if own.middle is None:
+        for candidate in along:
+            if candidate.middle is None:
                 found.append(-np.inf)
                 continue
             sides = [halves.get((cell, turn, side, 0), _NONE) for side in (0, 1)]
@@ -354,9 +218,9 @@ class _TopGrower:
 
     # Which of them are made
 
-    def _accepted(self, tried: Mapping[int, Sequence[Cut]]) -> dict[int, Cut]:
+    def _accepted(self, tried: Mapping[int, Sequence[CellCut]]) -> dict[int, CellCut]:
         """Return the first cut of each cell both halves of which satisfy the model."""
-        made: dict[int, Cut] = {}
+        made: dict[int, CellCut] = {}
         left = {cell: tuple(proposals) for cell, proposals in tried.items() if proposals}
         many = 1  # nearly always the first will do
         while left:
@@ -366,11 +230,11 @@ class _TopGrower:
                 first = next((turn for turn in range(len(proposals)) if good[cell, turn]), None)
                 if first is not None:
                     made[cell] = proposals[first]
-            left = {cell: rest for cell, own in left.items() if cell not in made and (rest := own[many:])}
+            left = {cell: rest for cell, cuts in left.items() if cell not in made and (rest := cuts[many:])}
             many = max(map(len, left.values()), default=1)
         return made
 
-    def _valid(self, asked: Mapping[int, tuple[Cut, ...]]) -> dict[tuple[int, int], bool]:
+    def _valid(self, asked: Mapping[int, tuple[CellCut, ...]]) -> dict[tuple[int, int], bool]:
         pairs = [(cell, turn, cut) for cell, proposals in asked.items() for turn, cut in enumerate(proposals)]
         sizes = np.array([[cut.left, self.sizes[cell] - cut.left] for cell, _, cut in pairs], np.int64).ravel()
         if not self.model.tags.reads_values:
@@ -378,36 +242,17 @@ class _TopGrower:
         else:
             halves = self._halves(asked)
             histograms = {}
-            for s, own in enumerate(self.sensitive):
+            for s, sensitive_domain in enumerate(self.sensitive):
                 parts = [halves.get((cell, turn, side, s), _NONE) for cell, turn, _ in pairs for side in (0, 1)]
                 groups = np.repeat(np.arange(len(parts)), [len(codes) for codes, _ in parts])
                 codes, many = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-                histograms[own.name] = Histogram.of_counts(groups, codes, many, len(parts), own.size)
+                histograms[sensitive_domain.name] = Histogram.of_counts(
+                    groups, codes, many, len(parts), sensitive_domain.size
+                )
             stats = GroupStats(sizes, histograms, self.references)
         good = self.model.verdict(stats)
         valid = good[::2] & good[1::2]
         return {(cell, turn): bool(ok) for (cell, turn, _), ok in zip(pairs, valid, strict=True)}
-
-
-def _codes(table: pl.DataFrame, many: int) -> list[CodeArray]:
-    return [table[quasi_column(a)].to_numpy() for a in range(many)]
-
-
-def _places(tree: CutTree, cells: Sequence[int], codes: Sequence[CodeArray]) -> CodeArray:
-    """Return the place of each record's cell among some, -1 where it is none of them."""
-    place = np.full(len(tree.attribute), -1, np.int32)
-    place[list(cells)] = np.arange(len(cells), dtype=np.int32)
-    return place[tree.cells(codes)]
-
-
-def _counted(keys: IntArray, room: int) -> tuple[IntArray, IntArray]:
-    """Return the different keys, ascending, and how often each occurs."""
-    if room <= _DENSE * len(keys) + 1024:
-        dense = np.bincount(keys, minlength=room)
-        found = np.flatnonzero(dense)
-        return found, dense[found].astype(np.int64)
-    found, many = np.unique(keys, return_counts=True)
-    return found, many.astype(np.int64)
 
 
 def _one(attributes: Attributes, a: int) -> Attributes:

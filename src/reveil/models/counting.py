@@ -15,7 +15,7 @@ from reveil.tables.pieces import each_piece
 
 if TYPE_CHECKING:
     from reveil.engines.shards import Shards
-    from reveil.tables.pieces import Pieces
+    from reveil.tables.pieces import TablePieces
     from reveil.tables.schema import Schema
 
 _COUNTS = pl.Schema({"column": pl.String, "nulls": pl.Int64, "counts": pl.Binary})
@@ -32,24 +32,24 @@ class CountValues:
         """Count a shard."""
         found = []
         for snapshot, _ in each_piece(table, self.schema):
-            for name, own in count_values(snapshot).items():
+            for name, counts in count_values(snapshot).items():
                 bytes_ = io.BytesIO()
-                pl.DataFrame({"value": own.values, "n": own.counts}).write_ipc(bytes_)
-                found.append((name, own.nulls, bytes_.getvalue()))
+                pl.DataFrame({"value": counts.values, "n": counts.counts}).write_ipc(bytes_)
+                found.append((name, counts.nulls, bytes_.getvalue()))
         return pl.DataFrame(found, schema=_COUNTS, orient="row")
 
 
-def domains_of_pieces(pieces: Pieces, shards: Shards, held_bytes: int) -> Domains:
+def domains_of_pieces(pieces: TablePieces, shards: Shards, held_bytes: int) -> Domains:
     """Return what the codes of a table mean; more values than one memory is to hold are refused."""
     known: dict[str, ValueCounts] = {}
     for table in shards.map(CountValues(pieces.schema), _COUNTS).tables():
         for name, nulls, counts in table.iter_rows():
             read = pl.read_ipc(io.BytesIO(counts))
-            own = ValueCounts(read["value"].rename(name), read["n"].to_numpy(), nulls)
+            column_counts = ValueCounts(read["value"].rename(name), read["n"].to_numpy(), nulls)
             before = known.get(name)
-            known[name] = own if before is None else ValueCounts.merged([before, own])
+            known[name] = column_counts if before is None else ValueCounts.merged([before, column_counts])
         largest = max(known, key=lambda name: len(known[name].values))
-        if sum(len(own.values) for own in known.values()) * _BYTES_OF_A_VALUE > held_bytes:
+        if sum(len(column_counts.values) for column_counts in known.values()) * _BYTES_OF_A_VALUE > held_bytes:
             raise TooLargeError(
                 f"column {largest!r} has {len(known[largest].values):,} different values or more: they would not fit "
                 "the memory that [engine] allows",

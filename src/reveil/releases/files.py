@@ -30,6 +30,8 @@ from reveil.tables.formats.folder import MANIFEST_INSIDE, names_in_folder, parts
 from reveil.tables.snapshot.types import outside_the_calendar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from reveil.core.json_values import JSONObject
 
 # A folder with one of these is a vault, or has the copies of releases that belong to one.
@@ -276,19 +278,30 @@ def _which(manifest: JSONObject) -> tuple[object, ...]:
 
 def read_table(path: Path) -> pl.DataFrame:
     """Read one table of a release, as text or typed, as its format has it."""
+    return pl.concat(list(table_pieces(path)))
+
+
+def table_pieces(path: Path) -> Iterator[pl.DataFrame]:
+    """Read one table of a release in pieces that lie one behind the other: at least one, which may have no rows."""
     form = find_format(path)
-    table = form.read(path).frame.rename(form.plain_name)
-    if any(outside_the_calendar(table[name]) is not None for name in table.columns):
-        raise FileError("this table has dates or times that no calendar has", file=path, hint="It was altered.")
-    return table
+    for piece in form.read_pieces(path):
+        table = piece.rename(form.plain_name)
+        if any(outside_the_calendar(table[name]) is not None for name in table.columns):
+            raise FileError("this table has dates or times that no calendar has", file=path, hint="It was altered.")
+        yield table
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write one table, as its format does."""
+    write_pieces([table], path)
+
+
+def write_pieces(pieces: Iterable[pl.DataFrame], path: Path) -> None:
+    """Write one table that comes in pieces, as its format does."""
     form = find_format(path)
     try:
         # Beside cells in notation, numbers of groups and levels are there.
-        form.write(table.cast(pl.String) if form.text_only else table, path)
+        form.write_pieces((piece.cast(pl.String) if form.text_only else piece for piece in pieces), path)
     except FAILURES:
         # polars says "no space left" in several ways, and what it says may quote cells.
         raise OSError(f"cannot write {path.name}") from None

@@ -16,6 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from reveil.core.json_values import JSON, FrozenObject, frozen_object, thawed
+from reveil.releases.assumptions import OF_RELATIVES, RELATED, of_several
 from reveil.releases.domains import check_domains
 from reveil.releases.reading import ManifestObject, UnusableError, read_promise
 
@@ -368,10 +369,10 @@ def make_manifest(
     """
     described = tuple(columns)
     if promise.claim:
-        promise = replace(promise, assumes=(*promise.assumes, *_several(described)))
+        promise = replace(promise, assumes=(*promise.assumes, *of_several(described)))
     if promise.claim and related:
         promise = replace(
-            promise, assumes=(*promise.assumes, _RELATED), not_covered=(*promise.not_covered, _OF_RELATIVES)
+            promise, assumes=(*promise.assumes, RELATED), not_covered=(*promise.not_covered, OF_RELATIVES)
         )
     return Manifest(
         series=series,
@@ -394,23 +395,3 @@ def make_manifest(
 def now() -> str:
     """Return the time as a manifest tells it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-_RELATED = "The value of one person tells nothing of another's: people who belong together are taken one by one."
-_OF_RELATIVES = (
-    "What the values of a household tell of one of its members, by the rows that are left in a group or because "
-    "relatives have the same."
-)
-
-
-def _several(columns: Iterable[PublishedColumn]) -> tuple[str, ...]:
-    """Return what a release with several sensitive columns in a row rests on."""
-    # In tables of their own, values stand beside no row by which they could be found.
-    many = sum(column.role == "sensitive" and not (column.table or "").startswith(f"{SECOND}/") for column in columns)
-    if many < 2:
-        return ()
-    words = (
-        f"Nobody knows a sensitive value of whom they look for: each of the {many} sensitive columns is protected by "
-        "itself, and whoever knows one may find the row by it and read the others."
-    )
-    return (words,)

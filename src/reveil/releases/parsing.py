@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,9 +25,12 @@ from reveil.releases.table import (
 from reveil.tables.notation import Form, from_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from reveil.releases.manifest import PublishedColumn
 
 _THREADED = 20_000
+_SEARCHED = 1 << 19  # rows whose keys are looked up at once
 _ENDS = ["lo", "hi", "null"]  # of a typed interval
 
 
@@ -37,32 +41,82 @@ def classes_of(columns: list[npt.NDArray[np.integer]], rows: int) -> tuple[CodeA
     for codes in columns:
         many = int(codes.max(initial=0)) + 1
         if room * many >= 2**62:
-            _, key = np.unique(key, return_inverse=True)
+            key = _numbered(key)[1].astype(np.int64)
             room = int(key.max(initial=0)) + 1
         key = key * many + codes
         room *= many
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return inverse.astype(np.int32), first.astype(np.int32)
+    different, inverse = _numbered(key)
+    first = np.empty(len(different), np.int32)
+    first[inverse[::-1]] = np.arange(rows - 1, -1, -1, dtype=np.int32)
+    return inverse, first
 
 
-def assemble(table: pl.DataFrame, batches: list[pl.DataFrame], manifest: Manifest) -> PublishedTable:
-    """Turn the rows of a file back into distinct cells and classes."""
-    described = {column.name: column for column in manifest.columns if column.table is None}
-    if list(described) != table.columns:
-        raise ValueError("the columns of this table are not those of its manifest")
+def _numbered(key: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], CodeArray]:
+    """Return the different keys, ascending, and the place of each key among them.
 
-    def read(name: str) -> tuple[Form, pl.Series, CodeArray | None]:
-        form, dtype, cells = Form(described[name].form), dtype_named(described[name].type), table[name]
-        if form is Form.VALUE:
-            return form, _read_values(cells, dtype), None
+    (NumPy's own way keeps five arrays of the length of the table at once.)
+    """
+    different = np.unique(key)
+    places = np.empty(len(key), np.int32)
+    for start in range(0, len(key), _SEARCHED):
+        rows = slice(start, start + _SEARCHED)
+        places[rows] = np.searchsorted(different, key[rows])
+    return different, places
+
+
+@dataclass
+class _Gathered:
+    """The different cells of a column, in order of appearance, and which of them each row has; piece by piece."""
+
+    distinct: pl.Series | None = None
+    index: list[CodeArray] = field(default_factory=list)
+
+    def add(self, cells: pl.Series) -> None:
+        """Add the cells of some rows."""
         different = cells.unique(maintain_order=True)
-        typed = from_text(different, form, dtype) if different.dtype == pl.String else _as_typed(different, form, dtype)
-        return form, typed, places_in(cells, different)
+        place = places_in(cells, different)
+        if self.distinct is None:
+            self.distinct, known = different, np.arange(len(different), dtype=np.int32)
+        else:
+            known = places_in(different, self.distinct)
+            new = known < 0
+            known[new] = len(self.distinct) + np.arange(int(new.sum()), dtype=np.int32)
+            self.distinct = self.distinct.append(different.filter(pl.Series(new)))
+        self.index.append(known[place])
 
-    work = each if table.height > _THREADED else map  # threads are not worth it for a few rows
-    columns_read = dict(zip(described, work(read, described), strict=True))
-    values = {name: cells for name, (_, cells, index) in columns_read.items() if index is None}
-    distinct = {name: (form, cells, index) for name, (form, cells, index) in columns_read.items() if index is not None}
+
+def assemble(
+    rows_read: pl.DataFrame | Iterable[pl.DataFrame], batches: list[pl.DataFrame], manifest: Manifest
+) -> PublishedTable:
+    """Turn the rows of a file, which may come in pieces, back into distinct cells and classes."""
+    pieces = [rows_read] if isinstance(rows_read, pl.DataFrame) else rows_read
+    described = {column.name: column for column in manifest.columns if column.table is None}
+    gathered = {name: _Gathered() for name, column in described.items() if Form(column.form) is not Form.VALUE}
+    parts: dict[str, list[pl.Series]] = {name: [] for name in described if name not in gathered}
+    rows = 0
+
+    def take(cells: pl.Series) -> None:
+        name = cells.name
+        if name in gathered:
+            gathered[name].add(cells)
+        else:
+            parts[name].append(_read_values(cells, dtype_named(described[name].type)))
+
+    for piece in pieces:
+        if list(described) != piece.columns:
+            raise ValueError("the columns of this table are not those of its manifest")
+        if piece.height > _THREADED:
+            each(take, piece.get_columns(), piece.height)  # threads are not worth it for a few rows
+        else:
+            for cells in piece.get_columns():
+                take(cells)
+        rows += piece.height
+    values = {name: _in_one(parts.pop(name)) for name in list(parts)}
+    distinct = {}
+    for name in list(gathered):
+        column, form = gathered.pop(name), Form(described[name].form)
+        distinct[name] = (form, _typed(column.distinct, form, described[name]), np.concatenate(column.index))
+        del column
     columns = tuple(name for name in described if described[name].role not in (GROUP, LEVEL))
     numbering = [name for name in described if name not in columns]
     numbers = {name: _whole_numbers(values.pop(name)) for name in numbering}
@@ -72,7 +126,7 @@ def assemble(table: pl.DataFrame, batches: list[pl.DataFrame], manifest: Manifes
     if depth is not None and depth.min(initial=0) < 0:
         raise ValueError("levels are counted from 0 up")
     keys: list[npt.NDArray[np.integer]] = [index for _, _, index in distinct.values()]
-    classes, first = classes_of(keys if depth is None else [*keys, depth], table.height)
+    classes, first = classes_of(keys if depth is None else [*keys, depth], rows)
     cells_of = {name: Cells(form, typed, index[first]) for name, (form, typed, index) in distinct.items()}
     groups, levels = beside.get(GROUP), None if depth is None else depth[first]
     if groups is not None and groups.min(initial=0) < 0:
@@ -84,6 +138,18 @@ def assemble(table: pl.DataFrame, batches: list[pl.DataFrame], manifest: Manifes
         batches[0], {column.name: column.type for column in manifest.columns if column.table == SECOND}
     )
     return PublishedTable(columns, cells_of, classes, values_of, groups=groups, batch=second, levels=levels)
+
+
+def _in_one(parts: list[pl.Series]) -> pl.Series:
+    """Put the values of a column behind each other."""
+    return parts[0] if len(parts) == 1 else pl.concat(parts, rechunk=True)
+
+
+def _typed(different: pl.Series | None, form: Form, described: PublishedColumn) -> pl.Series:
+    if different is None:
+        raise ValueError("a table without rows has a header")
+    dtype = dtype_named(described.type)
+    return from_text(different, form, dtype) if different.dtype == pl.String else _as_typed(different, form, dtype)
 
 
 def _second_tables_of(
@@ -136,7 +202,7 @@ def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def places_in(cells: pl.Series, distinct: pl.Series) -> CodeArray:
-    """Return where each cell stands in a column of distinct cells."""
+    """Return where each cell stands in a column of distinct cells, -1 where it does not."""
     place = pl.DataFrame({"cell": distinct}).with_row_index("place")
     joined = pl.DataFrame({"cell": cells}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
-    return joined["place"].to_numpy().astype(np.int32)
+    return joined["place"].cast(pl.Int32).fill_null(-1).to_numpy().copy()

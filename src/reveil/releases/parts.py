@@ -57,7 +57,7 @@ class WritePart:
         rows = table.sort(self.seat, self.number)
         path = Path(self.folder) / part_name(part)
         try:
-            _whole(rows.select(pl.col(own).alias(name) for own, name in self.names), path)
+            _whole(rows.select(pl.col(source).alias(name) for source, name in self.names), path)
             rows.select(self.number).write_ipc(numbers_path(Path(self.private), part))
         except (OSError, pl.exceptions.PolarsError):
             raise FileError(
@@ -82,7 +82,7 @@ def write_parts(
     written = rows.map(DealIntoParts(seat, parts), schema).each(PART, work, _WRITTEN).collect()
     found = {part: TablePart(part_name(part), many, digest) for part, many, digest in written.iter_rows()}
     if len(found) < parts:  # dice may leave a part of a small table empty
-        none = pl.DataFrame({name: pl.Series(name, [], rows.schema[own]) for own, name in names.items()})
+        none = pl.DataFrame({name: pl.Series(name, [], rows.schema[source]) for source, name in names.items()})
         for part in set(range(parts)) - found.keys():
             path = folder / part_name(part)
             _whole(none, path)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from reveil.core import registry
@@ -18,7 +17,9 @@ from reveil.releases.files import (
     not_of_another,
     output_path,
     read_table,
+    table_pieces,
     tables_of,
+    write_pieces,
     write_table,
 )
 from reveil.releases.folders import (
@@ -37,6 +38,7 @@ from reveil.releases.manifest import Manifest, TablePart
 from reveil.releases.manifest_files import digest_of, manifest_bytes, manifest_path, read_manifest
 from reveil.releases.parsing import assemble
 from reveil.releases.placing import draft_folder, put_folder_in_place, put_in_place
+from reveil.releases.sameness import pieces, same_content
 from reveil.releases.table import (
     PublishedTable,
     batch_text,
@@ -45,17 +47,16 @@ from reveil.releases.table import (
 from reveil.tables.formats import check_path, find_format
 from reveil.tables.formats.base import FAILURES
 from reveil.tables.formats.folder import digest_of_file
-from reveil.tables.notation import Form, to_text
 from reveil.tables.snapshot import to_native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    import numpy as np
     import numpy.typing as npt
 
-    from reveil.core.arrays import CodeArray, IntArray
+    from reveil.core.arrays import IntArray
     from reveil.releases.answers import Count, Crosstab, Figure
-    from reveil.releases.table import Cells
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
 
@@ -152,7 +153,7 @@ class Release(PublishedTable):
         with draft_folder(target) as folder:
             draft = folder / target.name
             text_only = find_format(target).text_only
-            write_table(self.text if text_only else self.typed, draft)
+            write_pieces(self._pieces(text_only=text_only), draft)
             if self.batch is not None:
                 write_table(batch_text(self.batch) if text_only else batch_typed(self.batch), batch_path(draft))
             tables = tables_of(draft, self.manifest)
@@ -163,7 +164,7 @@ class Release(PublishedTable):
             manifest = replace(self.manifest, digest=digest, digests=digests, parts=None)
             manifest_path(draft).write_bytes(manifest_bytes(manifest))
             written = Release.read(draft)
-            if not _same_content(written, self):
+            if not same_content(written, self):
                 raise VerificationError("what was written does not read back as it was", file=target)
             check(written)
             # The manifest comes last: a table without a matching manifest is not a release.
@@ -181,25 +182,29 @@ class Release(PublishedTable):
             described = manifest_path(made)
             described.write_bytes(manifest_bytes(manifest))  # the last file of the folder
             written = Release.read(described)
-            if not _same_content(written, self):
+            if not same_content(written, self):
                 raise VerificationError("what was written does not read back as it was", file=folder)
             check(written)
             put_folder_in_place(made, folder, done)
         return self.under(manifest)
 
+    def _pieces(self, *, text_only: bool) -> Iterator[pl.DataFrame]:
+        """Return the table as it stands in a file, piece by piece: the text of all of it is never there at once."""
+        for rows in pieces(len(self.classes)):
+            yield self.text_of(rows) if text_only else self.typed_of(rows)
+
     def _write_parts(self, folder: Path) -> list[TablePart]:
-        tables = [self.typed]
-        if self.batch is not None:
-            tables.append(batch_typed(self.batch))
-        tables += [batch_typed(second.batch) for second in self.seconds]
+        seconds = [table for table in (self.batch, *(one.batch for one in self.seconds)) if table is not None]
+        tables: list[tuple[int, Callable[[slice], pl.DataFrame]]] = [(len(self.classes), self.typed_of)]
+        tables += [(table.height, batch_typed(table).__getitem__) for table in seconds]
         before = parts_by_table(self.manifest) if self.manifest.parts else [None] * len(tables)
         parts = []
-        for name, table, listed in zip(table_names(self.manifest), tables, before, strict=True):
+        for name, (height, rows_of), listed in zip(table_names(self.manifest), tables, before, strict=True):
             (folder / name).mkdir(parents=True, exist_ok=True)
             sizes = None if listed is None else [part.rows for part in listed]
-            for number, rows in enumerate(slices(table.height, sizes)):
+            for number, rows in enumerate(slices(height, sizes)):
                 file_name = part_name(number, name)
-                write_table(table[rows], folder / file_name)
+                write_table(rows_of(rows), folder / file_name)
                 parts.append(TablePart(file_name, rows.stop - rows.start, digest_of_file(folder / file_name)))
         return parts
 
@@ -226,12 +231,13 @@ class Release(PublishedTable):
                 file=path,
                 hint="It was changed after it was published, or the two files belong to different releases.",
             )
-        return cls._read(path, manifest, lambda: [read_table(table) for table in tables])
+        return cls._read(path, manifest, lambda: [table_pieces(table) for table in tables])
 
     @classmethod
-    def _read(cls, path: Path, manifest: Manifest, read: Callable[[], list[pl.DataFrame]]) -> Release:
+    def _read(cls, path: Path, manifest: Manifest, read: Callable[[], list[Iterator[pl.DataFrame]]]) -> Release:
         try:
-            table, *batches = read()
+            table, *seconds = read()
+            batches = [pl.concat(list(second)) for second in seconds]
             return replace(release_of(assemble(table, batches, manifest), manifest), source=path)
         except _UNREADABLE:
             raise FileError(
@@ -239,70 +245,23 @@ class Release(PublishedTable):
             ) from None
 
 
-def _read_parts(folder: Path, manifest: Manifest) -> list[pl.DataFrame]:
+def _read_parts(folder: Path, manifest: Manifest) -> list[Iterator[pl.DataFrame]]:
     """Read the tables of a release in a folder; parts that have not the rows of their manifest raise ValueError."""
-    tables = []
-    for parts in parts_by_table(manifest):
-        frames = [read_table(folder / part.name) for part in parts]
-        if [frame.height for frame in frames] != [part.rows for part in parts]:
-            raise ValueError("a part has not as many rows as its manifest says")
-        tables.append(pl.concat(frames))
-    return tables
+
+    def read(parts: list[TablePart]) -> Iterator[pl.DataFrame]:
+        for part in parts:
+            frame = read_table(folder / part.name)
+            if frame.height != part.rows:
+                raise ValueError("a part has not as many rows as its manifest says")
+            yield frame
+
+    return [read(parts) for parts in parts_by_table(manifest)]
 
 
 def release_of(table: PublishedTable, manifest: Manifest) -> Release:
     """Return a table as a release: with the manifest that describes it."""
     columns = {column.name: getattr(table, column.name) for column in fields(PublishedTable)}
     return Release(**columns, manifest=manifest)
-
-
-def _same_content(one: Release, other: Release) -> bool:
-    """Return whether two releases say the same."""
-    if (one.batch is None) != (other.batch is None) or not _same_rows(one, other):
-        return False
-    if [second.name for second in one.seconds] != [second.name for second in other.seconds]:
-        return False
-    if not all(
-        second.batch.equals(its.batch, null_equal=True) for second, its in zip(one.seconds, other.seconds, strict=True)
-    ):
-        return False
-    return one.batch is None or other.batch is None or one.batch.equals(other.batch, null_equal=True)
-
-
-def _same_rows(one: Release, other: Release) -> bool:
-    """Compare two tables column by column: the different cells as text, and which of them each row has.
-
-    Both tables as text would be the largest thing that is ever in memory.
-    """
-    if one.columns != other.columns or len(one.classes) != len(other.classes):
-        return False
-    numbers = [(one.groups, other.groups)]
-    numbers += [(own.groups, its.groups) for own, its in zip(one.seconds, other.seconds, strict=False)]
-    if one.levels is not None and other.levels is not None:
-        numbers.append((one.levels[one.classes], other.levels[other.classes]))
-    elif one.levels is not other.levels:
-        return False
-    return all(_same_numbers(*pair) for pair in numbers) and all(
-        _same_cells(one.cells[name], one.classes, other.cells[name], other.classes)
-        if name in one.cells and name in other.cells
-        else name not in one.cells and name not in other.cells and _same_values(one.values[name], other.values[name])
-        for name in one.columns
-    )
-
-
-def _same_numbers(own: CodeArray | None, its: CodeArray | None) -> bool:
-    return own is its or (own is not None and its is not None and np.array_equal(own, its))
-
-
-def _same_cells(own: Cells, classes: CodeArray, its: Cells, other: CodeArray) -> bool:
-    texts = pl.concat([own.text.alias("text"), its.text.alias("text")])
-    number = texts.rank("dense").fill_null(0).to_numpy()
-    mine, theirs = number[: len(own.text)], number[len(own.text) :]
-    return np.array_equal(mine[own.index][classes], theirs[its.index][other])
-
-
-def _same_values(own: pl.Series, its: pl.Series) -> bool:
-    return to_text(own, Form.VALUE).equals(to_text(its, Form.VALUE), null_equal=True)
 
 
 def _second_tables(target: Path) -> list[Path]:

@@ -91,28 +91,40 @@ class PublishedTable:
     @cached_property
     def text(self) -> pl.DataFrame:
         """The published table as it stands in a CSV file."""
-        return self._rows(lambda cells: cells.text, lambda values: to_text(values, Form.VALUE))
+        return self.text_of(slice(None))
+
+    def text_of(self, rows: slice) -> pl.DataFrame:
+        """Return some rows of the published table as they stand in a CSV file."""
+        return self._rows(lambda cells: cells.text, lambda values: to_text(values, Form.VALUE), rows)
 
     @property
     def typed(self) -> pl.DataFrame:
         """The published table as it stands in a Parquet file: intervals as ``lo, hi, null``, sets as lists."""
-        return self._rows(lambda cells: cells.distinct, typed_values)
+        return self.typed_of(slice(None))
 
-    def _rows(self, cells: Callable[[Cells], pl.Series], values: Callable[[pl.Series], pl.Series]) -> pl.DataFrame:
+    def typed_of(self, rows: slice) -> pl.DataFrame:
+        """Return some rows of the published table as they stand in a Parquet file."""
+        return self._rows(lambda cells: cells.distinct, typed_values, rows)
+
+    def _rows(
+        self, cells: Callable[[Cells], pl.Series], values: Callable[[pl.Series], pl.Series], rows: slice
+    ) -> pl.DataFrame:
+        classes = self.classes[rows]
+
         def column(name: str) -> pl.Series:
             if name not in self.cells:
-                return values(self.values[name])
+                return values(self.values[name][rows])
             column_cells = self.cells[name]
-            return cells(column_cells).gather(column_cells.index[self.classes])
+            return cells(column_cells).gather(column_cells.index[classes])
 
-        columns = dict(zip(self.columns, each(column, self.columns, len(self.classes)), strict=True))
+        columns = dict(zip(self.columns, each(column, self.columns, len(classes)), strict=True))
         if self.groups is not None:
-            columns[GROUP] = pl.Series(GROUP, self.groups)
+            columns[GROUP] = pl.Series(GROUP, self.groups[rows])
         for second in self.seconds:
             name = group_column(second.name, len(self.seconds))
-            columns[name] = pl.Series(name, second.groups)
+            columns[name] = pl.Series(name, second.groups[rows])
         if self.levels is not None:
-            columns[LEVEL] = pl.Series(LEVEL, self.levels[self.classes])
+            columns[LEVEL] = pl.Series(LEVEL, self.levels[classes])
         return pl.DataFrame(columns)
 
     @property

@@ -115,7 +115,7 @@ def adopt(
     settings: Mapping[str, JSON],
     remade: Callable[[Guarantee], tuple[Prepared, ReleaseContext]],
     *,
-    archive: bool,
+    archive: int | None,
 ) -> Adopted:
     """Find out who may be in which group, remember what they may have been told, and record the release.
 
@@ -275,7 +275,7 @@ def _as_it_was(
     *,
     settings: Mapping[str, JSON],
     path: Path | None,
-    archive: bool,
+    archive: int | None,
 ) -> Adopted:
     """Record a release of this series that came out the same once more: who is where is known, not guessed."""
     remembered = prepared.draft.remembered
@@ -294,7 +294,7 @@ def _as_it_was(
         entries=remembered.entries,
         replaces=remembered.replaces,
         facts=facts,
-        placements=placements_of(prepared) if archive else None,
+        placements=placements_of(prepared) if archive != 0 else None,
     )
     persons = int((prepared.placement >= 0).sum())
     return Adopted(

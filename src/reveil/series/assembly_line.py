@@ -42,14 +42,15 @@ if TYPE_CHECKING:
 class AssemblyLine:
     """What the releases of a series have in common.
 
-    ``settings`` are what the vault remembers of the config with the next release; the seed is among them.
+    ``settings`` are what the vault remembers of the config with the next release; the seed is among them. ``archive``
+    is of how many releases, the last ones, placements are kept; None: of all.
     """
 
     guarantee: Guarantee
     method: Grouper | None
     name: str | None
     settings: Mapping[str, JSON] = field(repr=False)
-    archive: bool = True
+    archive: int | None = None
 
     def prepare(
         self, vault: Vault, submission: Submission, rows: Sequence[ReleaseRow]
@@ -117,7 +118,8 @@ class AssemblyLine:
             told=remembered.told,
             entries=(*remembered.entries, *recorded),
             replaces=remembered.replaces,
-            placements=placements_of(prepared) if self.archive and snapshot.schema.person is not None else None,
+            placements=placements_of(prepared) if self.archive != 0 and snapshot.schema.person is not None else None,
+            archive=self.archive or None,
             facts={
                 "rows": manifest.rows,
                 "groups": manifest.groups,

@@ -12,6 +12,7 @@ from reveil.core.settings import Section, build
 from reveil.guarantees.base import Guarantee
 from reveil.series.agreement import agree, check_roles, described, roles_ever
 from reveil.series.alarms import Alarms
+from reveil.series.archive import releases_kept
 from reveil.series.beginning import Asked, defaults_in, to_remember
 from reveil.series.column_types import as_begun, check_declared
 from reveil.series.config import Config, load_config
@@ -43,7 +44,7 @@ class SeriesBase:
         *,
         name: str | None = None,
         seed: int | None = None,
-        archive: bool = True,
+        archive: bool | int | str = True,
         files: tuple[Path, ...] = (),
         anchor: Path | None = None,
         alarms: Alarms | None = None,
@@ -55,7 +56,8 @@ class SeriesBase:
         self.schema = schema if method is None else method.reading(schema)
         self._asked = Asked(self.schema, guarantee, method)  # what nobody named is filled in when the vault is opened
         self._as_begun: tuple[str, ...] = ()  # columns whose texts are compared as when the series began
-        self.name, self.seed, self.archive, self.files = name, seed, archive, files
+        self.name, self.seed, self.files = name, seed, files
+        self.archive = releases_kept(archive)  # of so many releases; None: of all
 
     def __repr__(self) -> str:
         return f"<Series {self.name or self.vault.name!r}: {self.guarantee!r}>"
@@ -70,7 +72,7 @@ class SeriesBase:
         *,
         name: str | None = None,
         seed: int | None = None,
-        archive: bool = True,
+        archive: bool | int | str = True,
         anchor: str | os.PathLike[str] | None = None,
         sealed: bool = False,
         keys: str | os.PathLike[str] | None = None,
@@ -83,7 +85,8 @@ class SeriesBase:
         a file outside the vault that shows how far it had come; beside the vault unless given. ``vault`` may be on a
         server (``postgresql://user@host/database?schema=hospital``), and a folder may be ``sealed``: then ``keys`` is
         the file of the keys of buckets, and ``key_command`` prints the master key. ``limits`` are those of the section
-        [limits]: a release beyond one is refused.
+        [limits]: a release beyond one is refused. ``archive`` says of which releases the vault keeps who was in which
+        row: ``"all"`` (or true), ``"last"``, a number of them, or none (false).
         """
         if not isinstance(guarantee, Guarantee):
             raise ConfigError("guarantee must be a guarantee", hint="For example rv.TauSafety(m=4).")

@@ -38,7 +38,7 @@ class Config:
     seed: int | None
     files: tuple[Path, ...]  # the config and what it names: never to be written over
     vault: Place | None = None
-    archive: bool = True
+    archive: bool | int | str = True
     anchor: Path | None = None
     alarms: Alarms = field(default_factory=Alarms)
     engine: EngineSettings = field(default_factory=EngineSettings)

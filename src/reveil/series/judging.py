@@ -7,6 +7,7 @@ behind that.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ from reveil.verification.shown import Shown
 from reveil.verification.surface import check_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.assembly import Prepared
     from reveil.guarantees.base import Guarantee
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from reveil.vault import ReleaseRow, Vault
     from reveil.verification.record import Update
 
+_AT_ONCE = 1 << 20  # people of a snapshot whose books are read at once
 JUDGED = "judged"  # the setting: up to which release the judge has a record
 
 
@@ -53,6 +57,7 @@ class VaultRecord:
         self.vault, self.person, self.names, self.context = vault, person.astype(np.int64), names, context
         self.size = len(person)
         self.column: str | None = None
+        self.span: range | None = None  # whose books these are, of the people of the snapshot; None: everybody's
         self._read: dict[str, pl.DataFrame] = {}
         self._place = np.full(int(person.max(initial=-1)) + 2, -1, np.int64)
         self._place[person[person >= 0]] = np.flatnonzero(person >= 0)
@@ -63,8 +68,23 @@ class VaultRecord:
         found: np.ndarray = np.where(place >= 0, place, self.size + persons.astype(np.int64))
         return found
 
+    def parts(self) -> Iterator[VaultRecord]:
+        """Return the books of some people of the snapshot each, who lie one behind the other."""
+        if self.size <= _AT_ONCE:
+            yield self
+            return
+        for start in range(0, self.size, _AT_ONCE):
+            some = copy(self)
+            some._read = {}
+            some.span = range(start, min(start + _AT_ONCE, self.size))
+            yield some
+
     def of(self, kept: Kept, who: np.ndarray) -> pl.DataFrame:
-        """Return the rows of some persons; those of all the people of the snapshot are read once."""
+        """Return the rows of some persons; of a small snapshot, those of all the people are read once."""
+        if self.size > _AT_ONCE:
+            here = self.person[who[who < self.size]]
+            persons = np.unique(np.concatenate([here[here >= 0], who[who >= self.size] - self.size]))
+            return self._in_numbers(kept, self.vault.ledger(ledger_of(kept), "person", persons))
         if kept.name not in self._read:
             known = self.person[self.person >= 0]
             self._read[kept.name] = self._in_numbers(kept, self.vault.ledger(ledger_of(kept), "person", known))
@@ -81,7 +101,7 @@ class VaultRecord:
     def rows(self, kept: Kept, column: str | None = None, among: np.ndarray | None = None) -> pl.DataFrame:
         """Return all rows, or those whose column is among some numbers; of people only those of the snapshot."""
         if kept.personal and column is None and self.context is not None:
-            return self.of(kept, np.arange(self.size))
+            return self.of(kept, np.arange(self.size) if self.span is None else np.array(self.span))
         return self._in_numbers(kept, self.vault.ledger(ledger_of(kept), column, among))
 
     def _in_numbers(self, kept: Kept, rows: pl.DataFrame) -> pl.DataFrame:
@@ -129,7 +149,7 @@ class VaultRecord:
         """Return who was told which signature, and the values of each."""
         by_person, sets = (TOLD_SIGNATURES, SIGNATURES) if self.column is None else (COLUMN_TOLD, COLUMN_SIGNATURES)
         if self.context is not None:
-            told = self.context.memory.book.of_records(by_person).rename({"record": "who"})
+            told = self._among(self.context.memory.book.of_records(by_person).rename({"record": "who"}))
         else:
             told = self.vault.ledger(by_person).rename({"person": "who"})
         if self.column is not None:
@@ -138,6 +158,12 @@ class VaultRecord:
         texts = self.codes(self.first_sensitive())
         values = members.cast(pl.Int64).join(texts, on="code", how="left", maintain_order="left")
         return told.with_columns(pl.col("who").cast(pl.Int64)), values.select("signature", value="text")
+
+    def _among(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of the people whose books these are."""
+        if self.span is None:
+            return rows
+        return rows.filter(pl.col("who").is_between(self.span.start, self.span.stop - 1))
 
     def last(self) -> pl.DataFrame:
         """Return who is in the last release, and the value with which each was seen last."""
@@ -148,7 +174,7 @@ class VaultRecord:
         else:
             persons, present = self.vault.presence()
             who, code = persons.astype(np.int64), self.vault.last(persons)[name]
-        rows = pl.DataFrame({"who": who, "present": present, "code": code.astype(np.int64)})
+        rows = self._among(pl.DataFrame({"who": who, "present": present, "code": code.astype(np.int64)}))
         known = self.codes(name)
         return rows.join(known, on="code", how="left").select("who", "present", value="text")
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reveil.releases.release import Release
     from reveil.series.config import Config
     from reveil.series.published import Stage
-    from reveil.tables.pieces import Pieces
+    from reveil.tables.pieces import TablePieces
     from reveil.tables.snapshot import Snapshot
 
 _MOST_TEXTS = 10_000_000  # different spellings that are held at once
@@ -123,7 +123,7 @@ def publish_in_shards(
     return Published(replace(release, source=place), "published", note=noted(*unusual, *warnings(example)))
 
 
-def _read(config: Config, engine: Engine, data: str | Path) -> tuple[Pieces, Shape, Snapshot]:
+def _read(config: Config, engine: Engine, data: str | Path) -> tuple[TablePieces, Shape, Snapshot]:
     """Read what the columns of a table mean, and refuse what cannot be published as it is."""
     settings = config.engine
     pieces = pieces_of(data, config.schema, min(settings.shard_rows, engine.shard_rows))
@@ -158,7 +158,7 @@ def _written(
     grouped: GroupedShards,
     manifest: Manifest,
     made: Path,
-    pieces: Pieces,
+    pieces: TablePieces,
     example: Snapshot,
     stage: Stage,
 ) -> Release:

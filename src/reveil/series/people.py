@@ -29,7 +29,8 @@ def find_placements(vault: DuckDBVault, schema: Schema, release: int, frame: obj
     if not vault.has_archive(release):
         raise RefusedError(
             f"no placements of release {release} are kept",
-            hint="They are kept with archive = true, and not for adopted releases without rows of their own.",
+            hint="They are kept of the releases that archive names (all, unless it is set), and not for adopted ones "
+            "without rows of their own.",
         )
     found = vault.placements(release, *vault.key.pseudonyms(identities(persons, vault.setting(KIND))))
     table = pl.DataFrame({"person": persons.gather(found["record"]), GROUP: found["grp"], "row": found["place"]})

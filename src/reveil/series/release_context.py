@@ -112,6 +112,7 @@ class ReleaseContext:
     memory: Memory
     known_types: Mapping[str, str]
     remembered: Snapshot  # the table whose values the vault keeps: the snapshot, or all of its columns
+    stale: BoolArray = field(repr=False)  # whose stored record is not what it is now, or lacks a column that is new
 
     @classmethod
     def of(cls, vault: Vault, submission: Submission, codes: Codes, guarantee: Guarantee) -> ReleaseContext:
@@ -128,6 +129,9 @@ class ReleaseContext:
         stable = find_stable_codes(vault, snapshot, codes, declared) if follows else StableCodes({}, {})
         known = recall.person >= 0
         happened = events(known, recall.present, recall.last, stable.codes, len(recall.gone)) if follows else None
+        stale = _stale(recall, stable, happened)
+        # What records were is compared; afterwards only the last sensitive values are asked for.
+        recall = replace(recall, last={name: codes for name, codes in recall.last.items() if name in schema.sensitive})
         known_types = vault.attributes()
         types = types_of(snapshot, known_types) if follows else {}
         book = VaultBook(vault, recall, stable, (*known_types, *types))
@@ -138,7 +142,7 @@ class ReleaseContext:
         part = any(asked is not None for asked in submission.request.values())
         where = None if submission.where is None else parse(submission.where)
         memory = replace(memory, whole=submission.whole, layout=vault.setting(LAYOUT), part=part, where=where)
-        return cls(submission, recall, stable, happened, memory, known_types, snapshot)
+        return cls(submission, recall, stable, happened, memory, known_types, snapshot, stale)
 
     def change(
         self,
@@ -150,6 +154,7 @@ class ReleaseContext:
         entries: tuple[Entries, ...] = (),
         replaces: bool,
         placements: pl.DataFrame | None,
+        archive: int | None = None,
         facts: Mapping[str, JSON],
         settings: Mapping[str, JSON],
         path: Path | None,
@@ -182,7 +187,7 @@ class ReleaseContext:
             high=self.submission.high,
             low=self.submission.low,
             person=self.recall.person,
-            changed=self._stale(),
+            changed=self.stale,
             codes=self.stable.codes,
             gone=self.recall.gone,
             types=types_of(self.remembered, self.known_types) if follows else {},
@@ -202,6 +207,7 @@ class ReleaseContext:
                 **self._edges(),
             },
             placements=placements,
+            archive=archive,
         )
 
     def _declared(self) -> JSON:
@@ -230,15 +236,16 @@ class ReleaseContext:
             kept = spellings_of(schema, values, kept)
         return {SPELLINGS: kept} if kept != before else {}
 
-    def _stale(self) -> BoolArray:
-        """Return whose stored record is not what it is now, or lacks a column that is new."""
-        if self.events is None:
-            return np.zeros(len(self.recall.person), np.bool_)
-        stale = self.events.stale
-        for name in self.stable.codes:
-            last = self.recall.last.get(name)
-            stale = np.ones_like(stale) if last is None else stale | (last < 0)
-        return stale
+
+def _stale(recall: Recall, stable: StableCodes, happened: Events | None) -> BoolArray:
+    """Return whose stored record is not what it is now, or lacks a column that is new."""
+    if happened is None:
+        return np.zeros(len(recall.person), np.bool_)
+    stale = happened.stale
+    for name in stable.codes:
+        last = recall.last.get(name)
+        stale = np.ones_like(stale) if last is None else stale | (last < 0)
+    return stale
 
 
 def _memory(

@@ -151,7 +151,7 @@ def _judge(
     if archived.height and int(archived["place"].max()) < len(who):  # type: ignore[arg-type]
         who[archived["place"].to_numpy()] = archived["person"].to_numpy()
     elif remembers:
-        raise _Incomplete("no placements of it are kept (archive = true keeps them)")
+        raise _Incomplete('no placements of it are kept (archive = "all" keeps them)')
     shown = Shown(release, row.release, who, schema=schema)
     known, gone = strangers(who, shown.groups.fakes, shown.groups.of_row, row.release << 32)
     if gone and promised.judge.needs_everybody(promised):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray
     from reveil.vault.protocol import Book
 
+_AT_ONCE = 1 << 20  # records whose signatures are numbered at once
 SIGNATURES = Ledger("signatures", keys=("signature", "code"), personal=False, coded="code")
 TOLD_SIGNATURES = Ledger("told", keys=("signature",))
 # The same where several columns have signatures; these are numbered over all columns.
@@ -63,7 +64,13 @@ def entries_of(book: Book, told: pl.DataFrame | None, *, replaces: bool) -> tupl
     numbered = numbered.with_columns(signature=pl.Series(signature, dtype=pl.Int32))
     code = pl.col("members").str.split(",").cast(pl.List(pl.Int32))
     added = numbered.filter(new).select("signature", code=code).explode("code")
-    rows = told.join(numbered, on="members", how="left", maintain_order="left").select("record", "signature").unique()
+    numbers = numbered.select("members", "signature")
+    rows = pl.concat(
+        told[start : start + _AT_ONCE].join(numbers, on="members", how="left", maintain_order="left").drop("members")
+        for start in range(0, len(told), _AT_ONCE)
+    )
+    if np.bincount(rows["record"].to_numpy()).max(initial=0) > 1:
+        rows = rows.unique()
     cleared = rows.select("record").unique() if replaces else None
     return (Entries(SIGNATURES, added), Entries(TOLD_SIGNATURES, rows, cleared))
 

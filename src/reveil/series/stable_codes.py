@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from reveil.tables.notation import parsed
 from reveil.tables.snapshot import Snapshot, canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator
 
     from reveil.core.arrays import CodeArray
     from reveil.models.encoding import Codes
@@ -35,6 +36,30 @@ class StableCodes:
     declared: Mapping[str, CodeArray] = field(repr=False, default_factory=dict)
 
 
+class LastingCodes(Mapping[str, "CodeArray"]):
+    """Codes that last by column; those of quasi columns are made from the codes of the release when they are asked for.
+
+    Kept for all columns at once they would be as large as the codes themselves.
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[str, tuple[CodeArray, CodeArray | None]] = {}
+
+    def add(self, name: str, codes: CodeArray, lasting: CodeArray | None = None) -> None:
+        """Add a column of codes that last, or of codes with what lasts of each."""
+        self._columns[name] = codes, lasting
+
+    def __getitem__(self, name: str) -> CodeArray:
+        codes, lasting = self._columns[name]
+        return codes if lasting is None else lasting[codes]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
 def find_stable_codes(
     vault: Vault, snapshot: Snapshot, codes: Codes, declared: Mapping[str, Iterable[str]]
 ) -> StableCodes:
@@ -42,7 +67,7 @@ def find_stable_codes(
 
     ``declared`` are values of sensitive columns that are known before any data; they are added first.
     """
-    found: dict[str, CodeArray] = {}
+    found = LastingCodes()
     new: dict[str, pl.Series] = {}
     for attribute in codes.quasi:
         texts = canonical_text(attribute.domain).cast(pl.String).extend(pl.Series([None], dtype=pl.String))
@@ -50,7 +75,7 @@ def find_stable_codes(
         occurs[attribute.codes] = True
         code_of = np.full(len(texts), -1, np.int32)
         code_of[occurs], new[attribute.name] = _look_up(vault, attribute.name, texts.filter(occurs))
-        found[attribute.name] = code_of[attribute.codes]
+        found.add(attribute.name, attribute.codes, code_of)
     first_codes: dict[str, CodeArray] = {}
     for name in snapshot.schema.sensitive:
         values = canonical_text(snapshot.frame[name]).alias("value")
@@ -64,7 +89,7 @@ def find_stable_codes(
         if name in declared:
             first_codes[name] = code[: len(first)].astype(np.int32)
         joined = values.to_frame().join(known, on="value", how="left", maintain_order="left", nulls_equal=True)
-        found[name] = joined["code"].to_numpy().astype(np.int32)
+        found.add(name, joined["code"].to_numpy().astype(np.int32))
     return StableCodes(found, {name: values for name, values in new.items() if len(values)}, first_codes)
 
 

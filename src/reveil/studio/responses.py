@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from reveil.studio.problems import Problem
 
 API = "/api/"
+_SETTING = re.compile(r"\w+ =")  # a text that begins with the name of a setting keeps it as it is written
 
 
 def fill_page(template: str, **views: object) -> str:
@@ -47,7 +49,7 @@ def _environment() -> Environment:
     )
     environment.filters["number"] = shown_number
     environment.filters["share"] = lambda value: "–" if value is None else f"{value:.1%}"
-    environment.filters["said"] = said
+    environment.filters["said"] = message_on_a_page
     environment.filters["quoted"] = lambda value: quote(str(value), safe="/")
     return environment
 
@@ -59,10 +61,10 @@ def shown_number(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if isinstance(value, float) else str(value)
 
 
-def said(text: str) -> str:
+def message_on_a_page(text: str) -> str:
     """Return a message as a page says it: in its words, from a capital on."""
     here = on_a_page(text)
-    return here[:1].upper() + here[1:]
+    return here if _SETTING.match(here) else here[:1].upper() + here[1:]
 
 
 def json_response(content: JSON, status: int = 200, *, media_type: str = "application/json") -> Response:

@@ -25,7 +25,7 @@ from reveil.tables.formats.parquet_file import ParquetFile
 from reveil.tables.formats.place import Place
 from reveil.tables.schema import EXACT, Role
 from reveil.tables.snapshot import Snapshot, canonical_text
-from reveil.tables.snapshot.table import settled
+from reveil.tables.snapshot.table import with_types_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ _PARTS = 256
 
 
 @dataclass(frozen=True)
-class Pieces:
+class TablePieces:
     """The pieces of a table, and how they are read."""
 
     table: pl.DataFrame = field(repr=False)
@@ -60,7 +60,7 @@ class Pieces:
         """Lay the list of pieces out; work reads them."""
         return engine.scatter((self.table[n : n + 1] for n in range(self.table.height)), PIECE)
 
-    def with_schema(self, schema: Schema) -> Pieces:
+    def with_schema(self, schema: Schema) -> TablePieces:
         """Return the pieces as another schema reads them."""
         return replace(self, schema=schema)
 
@@ -71,7 +71,7 @@ def rows_in(source: object) -> int | None:
     return None if files is None else sum(map(ParquetFile().rows, files))
 
 
-def pieces_of(source: str | Path, schema: Schema, piece_rows: int) -> Pieces:
+def pieces_of(source: str | Path, schema: Schema, piece_rows: int) -> TablePieces:
     """Divide a table into pieces; its columns are checked before any data is read."""
     files = _files(source) or []
     form, number = ParquetFile(), 0
@@ -88,7 +88,7 @@ def pieces_of(source: str | Path, schema: Schema, piece_rows: int) -> Pieces:
         number += rows
     if not found:
         raise DataError("this table has no rows", file=str(source), hint="A release needs at least one record.")
-    return Pieces(pl.DataFrame(found, schema=PIECE, orient="row"), schema)
+    return TablePieces(pl.DataFrame(found, schema=PIECE, orient="row"), schema)
 
 
 def _files(source: object) -> list[Path] | None:
@@ -106,7 +106,7 @@ def read_piece(piece: dict[str, object], schema: Schema) -> Snapshot:
     path, first = Path(str(piece["path"])), int(str(piece["first"]))
     frame = ParquetFile().piece(path, first, int(str(piece["rows"])))
     place = Place(str(path), parts=((-first, str(path)),))
-    return settled(frame, schema, place, from_text=False, origin=path.name)
+    return with_types_of(frame, schema, place, from_text=False, origin=path.name)
 
 
 def each_piece(
@@ -142,30 +142,34 @@ class CountSpellings:
                 if snapshot.frame.schema[name] != pl.String:
                     continue
                 texts = snapshot.frame[name].drop_nulls().alias("text").to_frame()
-                own = texts.group_by("text").agg(pl.len().cast(pl.Int64).alias(COUNTED))
-                found.append(own.with_columns(pl.lit(at, pl.Int32).alias("column")).select(_SPELLED.names()))
+                spellings = texts.group_by("text").agg(pl.len().cast(pl.Int64).alias(COUNTED))
+                found.append(spellings.with_columns(pl.lit(at, pl.Int32).alias("column")).select(_SPELLED.names()))
         return pl.concat(found)
 
 
-def in_one_spelling(pieces: Pieces, shards: Shards, most: int) -> Pieces:
+def in_one_spelling(pieces: TablePieces, shards: Shards, most: int) -> TablePieces:
     """Return the pieces with a schema that knows how each text of the table is spelled."""
     schema = pieces.schema
-    folding = tuple(own.name for own in schema.columns if own.folds and own.role not in (Role.PERSON, Role.IDENTIFIER))
+    folding = tuple(
+        each.name for each in schema.columns if each.folds and each.role not in (Role.PERSON, Role.IDENTIFIER)
+    )
     if not folding:
         return pieces
-    exact = schema.with_columns([replace(own, compare=EXACT) if own.name in folding else own for own in schema.columns])
+    exact = schema.with_columns(
+        [replace(each, compare=EXACT) if each.name in folding else each for each in schema.columns]
+    )
     counted = shards.count(CountSpellings(exact, folding), most)
     known = {}
     for at, name in enumerate(folding):
-        column, own = schema[name], counted.filter(pl.col("column") == at)
+        column, column_counts = schema[name], counted.filter(pl.col("column") == at)
         missing = (*schema.null_values, *column.null_values)
-        records = own.select("text", pl.col(COUNTED).alias("records"))
+        records = column_counts.select("text", pl.col(COUNTED).alias("records"))
         told = (*(column.labels or ()), *column.spellings)
-        spelled = spelling_of_each(own["text"], lambda records=records: records, told, missing)["spelling"]  # type: ignore[misc]
+        spelled = spelling_of_each(column_counts["text"], lambda records=records: records, told, missing)["spelling"]  # type: ignore[misc]
         known[name] = tuple(spelled.drop_nulls().unique().sort())
     columns = [
-        replace(own, spellings=(*own.spellings, *known[own.name])) if own.name in known else own
-        for own in schema.columns
+        replace(each, spellings=(*each.spellings, *known[each.name])) if each.name in known else each
+        for each in schema.columns
     ]
     return pieces.with_schema(schema.with_columns(columns))
 
@@ -195,7 +199,7 @@ def repeated(table: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame({"persons": [table.height - table.n_unique(["high", "low"])]}, schema=_REPEATED)
 
 
-def check_persons_apart(pieces: Pieces, shards: Shards) -> None:
+def check_persons_apart(pieces: TablePieces, shards: Shards) -> None:
     """Refuse a table in which a person has two records."""
     if pieces.schema.person is None:
         return

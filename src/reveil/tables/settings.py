@@ -28,7 +28,7 @@ class SeriesSettings:
     vault: str | None = None
     anchor: str | None = None
     seed: int | None = None
-    archive: bool = True
+    archive: bool | int | str = True
     sealed: bool = False
     keys: str | None = None
     key_command: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ LOCKED = "Could not set lock"
 UNWRITTEN = "Could not write"  # also DuckDB's
 FIRST_TEXT = "another publisher was first"
 FIRST_HINT = "Nothing was published by this run. Look at `reveil history` and publish again."
+FULL_TEXT = "there is no room left on the disk of this vault"
+FULL_HINT = "Make room; the same command goes on from here."
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 BUSY_TEXT = "another publisher is at work in this vault"
 BUSY_HINT = "Wait until it is done and try again. If none is running, end the process that holds the vault."
 
@@ -63,6 +67,8 @@ def translated(place: str | Path, hint: str) -> Iterator[None]:
             raise BusyError(FIRST_TEXT, hint=FIRST_HINT, file=place) from None
         if LOCKED in str(error):
             raise BusyError(BUSY_TEXT, hint=BUSY_HINT, file=place) from None
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise VaultError(FULL_TEXT, hint=FULL_HINT, file=place) from None
         raise VaultError("the database of this vault cannot be read or written", hint=hint, file=place) from None
 
 

@@ -42,7 +42,8 @@ class Records:
 class Change:
     """All that one release changes in the vault, in one transaction.
 
-    ``placements`` (``record``, ``place``, ``grp``; a ``person`` where the record is -1) go into the archive.
+    ``placements`` (``record``, ``place``, ``grp``; a ``person`` where the record is -1) go into the archive, in which
+    so many releases are kept as ``archive`` says, the last ones; None: all of them.
     """
 
     row: ReleaseRow
@@ -50,3 +51,4 @@ class Change:
     entries: tuple[Entries, ...] = ()
     settings: Mapping[str, JSON] = field(default_factory=dict)
     placements: pl.DataFrame | None = None
+    archive: int | None = None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reveil.vault.bridge import Connection
     from reveil.vault.protocol import Entries, Ledger
 
+_AT_ONCE = 1 << 20  # rows that are written at once
 _NAME = re.compile(r"[a-z][a-z_]*")
 
 
@@ -94,19 +95,31 @@ def write(connection: Connection, entries: Entries, person: CodeArray) -> None:
     keys = (*owner, *ledger.keys)
     if not len(rows):
         return
-    if rows.select(keys).is_duplicated().any():
-        raise ValueError(f"a row of the ledger {ledger.name!r} is written once")
     if ledger.coded and "attribute" not in ledger.columns and settings.get(connection, settings.SIGNED) is None:
         raise ValueError(f"the setting `signed` names the attribute whose codes are in the ledger {ledger.name!r}")
-    with as_tables(connection, added=rows):
-        if keys == tuple(rows.columns):  # a row that is there is the same row
-            connection.execute(
-                f"INSERT INTO {table} SELECT {_listed(map(_quoted, keys))} FROM added c "  # noqa: S608
-                f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {_same(keys)})"
-            )
-            return
-        connection.execute(f"DELETE FROM {table} t USING added c WHERE {_same(keys)}")  # noqa: S608
-        connection.execute(f"INSERT INTO {table} SELECT {_listed(map(_quoted, rows.columns))} FROM added")  # noqa: S608
+    for piece in _pieces(rows, keys):
+        if piece.select(keys).is_duplicated().any():
+            raise ValueError(f"a row of the ledger {ledger.name!r} is written once")
+        with as_tables(connection, added=piece):
+            if keys == tuple(rows.columns):  # a row that is there is the same row
+                connection.execute(
+                    f"INSERT INTO {table} SELECT {_listed(map(_quoted, keys))} FROM added c "  # noqa: S608
+                    f"WHERE NOT EXISTS (SELECT 1 FROM {table} t WHERE {_same(keys)})"
+                )
+                continue
+            connection.execute(f"DELETE FROM {table} t USING added c WHERE {_same(keys)}")  # noqa: S608
+            listed = _listed(map(_quoted, rows.columns))
+            connection.execute(f"INSERT INTO {table} SELECT {listed} FROM added")  # noqa: S608
+
+
+def _pieces(rows: pl.DataFrame, keys: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+    """Yield rows some at a time, those with equal keys together."""
+    many = -(-len(rows) // _AT_ONCE) if keys else 1
+    if many <= 1:
+        yield rows
+        return
+    for number in range(many):
+        yield rows.filter(pl.col(keys[0]) % many == number)
 
 
 def _same(keys: tuple[str, ...]) -> str:

@@ -75,7 +75,7 @@ def recall(connection: Connection, high: IntArray, low: IntArray) -> Recall:
     known = {}
     for name, n in numbers.items():
         known[name] = np.full(len(high), -1, np.int32)
-        known[name][record[seen]] = integers(found[f"a{n}"])[seen]
+        known[name][record[seen]] = integers(found.pop(f"a{n}"))[seen]  # one copy at a time
     return Recall(person, present, known, np.sort(number[~seen]))
 
 

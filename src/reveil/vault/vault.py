@@ -17,7 +17,7 @@ from reveil.vault.erasure import delete_person
 from reveil.vault.protocol import ABANDONED, ADOPTED, CONFIRMED, PENDING, Recall
 from reveil.vault.requests import replace_texts
 from reveil.vault.store import open_store
-from reveil.vault.writing import write
+from reveil.vault.writing import drop_placements, write
 
 if TYPE_CHECKING:
     import os
@@ -180,8 +180,11 @@ class Vault(Anchored):
         """
         row = change.row
         act = chain.ADOPTED if row.state == ADOPTED else chain.PREPARED
-        with self._change(releases=(row.release,)) as connection:
+        oldest = 0 if change.archive is None else row.release - change.archive
+        ending = [number for number in range(1, oldest + 1) if self.has_archive(number)]
+        with self._change(releases=(*ending, row.release)) as connection:
             write(connection, change)
+            drop_placements(connection, ending)
             chain.append(connection, self.key, act, row.release, row.manifest_digest or row.digest or "")
 
     def confirm(self, release: int, *, path: str | None = None, facts: dict[str, JSON] | None = None) -> None:

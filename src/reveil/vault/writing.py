@@ -16,12 +16,14 @@ from reveil.vault.bridge import as_tables, match, one
 from reveil.vault.protocol import ADOPTED, PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from reveil.core.arrays import CodeArray
+    from reveil.core.arrays import CodeArray, IntArray
     from reveil.vault.bridge import Connection
     from reveil.vault.changes import Change, Records
     from reveil.vault.protocol import ReleaseRow
+
+_AT_ONCE = 1 << 20  # persons that are written at once
 
 
 def write(connection: Connection, change: Change) -> None:
@@ -112,21 +114,18 @@ def _write_persons(connection: Connection, records: Records, numbers: Mapping[st
     first = int(settings.get(connection, settings.NEXT_PERSON) or 0)
     person = records.person.astype(np.int32)
     person[fresh] = np.arange(first, first + int(fresh.sum()), dtype=np.int32)
-    codes = {f"a{numbers[name]}": array.astype(np.int32, copy=False) for name, array in records.codes.items()}
-    frame = pl.DataFrame({"person": person, "high": records.high, "low": records.low, **codes})
-    frame = frame.with_columns(pl.when(pl.col(name) >= 0).then(pl.col(name)) for name in codes)
-    if fresh.any():
-        names = "".join(f", {name}" for name in codes)
-        with as_tables(connection, added=frame.filter(fresh)):
+    names = [f"a{numbers[name]}" for name in records.codes]
+    for rows in _pieces(np.flatnonzero(fresh)):
+        with as_tables(connection, added=_person_rows(records, person, numbers, rows)):
             connection.execute(
-                f"INSERT INTO persons (person, high, low, present{names}) "  # noqa: S608 -- names are a<number>
-                f"SELECT person, high, low, TRUE{names} FROM added"
+                f"INSERT INTO persons (person, high, low, present{_behind(names)}) "  # noqa: S608 -- names are a<number>
+                f"SELECT person, high, low, TRUE{_behind(names)} FROM added"
             )
+    if fresh.any():
         settings.put(connection, settings.NEXT_PERSON, first + int(fresh.sum()))
-    known = records.changed & ~fresh
-    if known.any():
-        assigned = "".join(f", {name} = u.{name}" for name in codes)
-        with as_tables(connection, altered=frame.filter(known)):
+    assigned = _behind(f"{name} = u.{name}" for name in names)
+    for rows in _pieces(np.flatnonzero(records.changed & ~fresh)):
+        with as_tables(connection, altered=_person_rows(records, person, numbers, rows)):
             connection.execute(
                 f"UPDATE persons SET present = TRUE{assigned} FROM altered u "  # noqa: S608 -- names are a<number>
                 "WHERE persons.person = u.person"
@@ -137,9 +136,34 @@ def _write_persons(connection: Connection, records: Records, numbers: Mapping[st
     return person
 
 
+def _pieces(rows: IntArray) -> Iterator[IntArray]:
+    """Yield rows piece by piece: a frame of all columns of all persons would be as large as the table."""
+    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+
+
+def _behind(names: Iterable[str]) -> str:
+    return "".join(f", {name}" for name in names)
+
+
+def _person_rows(records: Records, person: CodeArray, numbers: Mapping[str, int], rows: IntArray) -> pl.DataFrame:
+    """Return what some records say of their persons; -1 is no code."""
+    person_of = {
+        name: array[rows] for name, array in (("person", person), ("high", records.high), ("low", records.low))
+    }
+    codes = {f"a{numbers[name]}": array[rows].astype(np.int32) for name, array in records.codes.items()}
+    frame = pl.DataFrame({**person_of, **codes})
+    return frame.with_columns(pl.when(pl.col(name) >= 0).then(pl.col(name)) for name in codes)
+
+
 def _write_placements(connection: Connection, release: int, placements: pl.DataFrame | None, person: CodeArray) -> None:
     if placements is None or not len(placements):
         return
     frame = ledgers.owned(placements, person).select(pl.col("place", "grp", "person").cast(pl.Int32))
     with as_tables(connection, added=frame):
         connection.execute("INSERT INTO placements SELECT CAST(? AS INTEGER), person, place, grp FROM added", [release])
+
+
+def drop_placements(connection: Connection, releases: Sequence[int]) -> None:
+    """Forget who was in which row of some releases."""
+    for release in releases:
+        connection.execute("DELETE FROM placements WHERE release = ?", [release])

@@ -77,6 +77,21 @@ def set_marks(group: AnyInts, marks: Ints, n_groups: int) -> Ints:
     return found
 
 
+def counted_pairs(group: AnyInts, value: AnyInts, size: int) -> tuple[Ints, Ints, Ints]:
+    """Return the distinct pairs of a group and a value below ``size``, in order, and how often each occurs.
+
+    Pairs are sorted as numbers: a table of all of them, or one hashed, is several times as large.
+    """
+    key = group.astype(np.int64)
+    key *= size
+    key += value
+    key.sort()
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
+    count = np.diff(np.append(first, len(key)))
+    key = key[first]
+    return key // size, key % size, count
+
+
 def distinct_rows(columns: Sequence[AnyInts]) -> tuple[list[Ints], Ints]:
     """Return the distinct rows of some columns of numbers, in order, and how often each occurs."""
     names = [f"c{at}" for at in range(len(columns))]

@@ -8,6 +8,7 @@ of these the ones that it lists, and the last one where it admits null.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,12 +57,20 @@ class QuasiColumn:
         listed = self.listed if self.listed is not None else np.zeros(0, np.int64)
         wide = self.size + 1
         key = cells.astype(np.int64) * wide + codes
-        if len(self.lo) * wide <= _TABLE:
-            table = np.zeros(len(self.lo) * wide, np.bool_)
-            table[listed] = True
-            return np.asarray(table[key], np.bool_)
+        if self._table is not None:
+            return np.asarray(self._table[key], np.bool_)
         place = np.minimum(np.searchsorted(listed, key), max(len(listed) - 1, 0))
         return np.asarray(listed[place] == key, np.bool_) if len(listed) else np.zeros(len(key), np.bool_)
+
+    @cached_property
+    def _table(self) -> Bools | None:
+        """What is listed as a table over all pairs, where it is small."""
+        size = len(self.lo) * (self.size + 1)
+        if self.listed is None or size > _TABLE:
+            return None
+        table = np.zeros(size, np.bool_)
+        table[self.listed] = True
+        return table
 
     @property
     def hull(self) -> tuple[Codes, Codes]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from reveil.core.errors import VerificationError, excerpt
 from reveil.tables.snapshot import canonical_text
-from reveil.verification.arrays import Codes, Ints, distinct_rows, renumbered
+from reveil.verification.arrays import Codes, Ints, counted_pairs, renumbered
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reveil.tables.snapshot import Snapshot
 
 _DIGITS = 10  # of the largest number of a group
+_SORTED = 1 << 20  # rows above which pairs are sorted rather than counted in a table
 _CELLS = 8  # of a dense table per row, up to which counting in it is faster than sorting
 
 
@@ -78,11 +79,11 @@ class Tally:
     def of(cls, group: Codes, value: Codes, n_groups: int, scale: ValueRelations, table: Ints | None = None) -> Tally:
         """Count values, each with its group; the whole table is all of them, unless another one is given."""
         total = np.bincount(value, minlength=scale.size).astype(np.int64) if table is None else table
-        if n_groups * scale.size <= _CELLS * len(group) + 1024:
+        if len(group) <= _SORTED and n_groups * scale.size <= _CELLS * len(group) + 1024:
             dense = np.bincount(group.astype(np.int64) * scale.size + value, minlength=n_groups * scale.size)
             at = np.flatnonzero(dense)
             return cls(at // scale.size, at % scale.size, dense[at].astype(np.int64), n_groups, total, scale)
-        (groups, values), counts = distinct_rows([group, value])
+        groups, values, counts = counted_pairs(group, value, scale.size)
         return cls(groups, values, counts, n_groups, total, scale)
 
     @cached_property

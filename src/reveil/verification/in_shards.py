@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from reveil.engines.shards import Engine, Shards
     from reveil.releases.manifest import Manifest
-    from reveil.tables.pieces import Pieces
+    from reveil.tables.pieces import TablePieces
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import Codes, Ints
 
@@ -63,7 +63,7 @@ NUMBER, PIECE = "number", "piece"
 
 
 def verify_in_shards(
-    engine: Engine, folder: Path, manifest: Manifest, pieces: Pieces, example: Snapshot, asked: Promised
+    engine: Engine, folder: Path, manifest: Manifest, pieces: TablePieces, example: Snapshot, asked: Promised
 ) -> Release:
     """Raise :class:`VerificationError` unless the parts in a folder are a sound publication of a table in pieces.
 
@@ -91,7 +91,7 @@ def verify_in_shards(
     checked.drop()
     groups = int(reached["groups"].sum())
     _check_dealt(float(reached["apart"].sum()), groups)
-    levels = [worst(own) for own in zip(*map(json.loads, reached["levels"]), strict=True)]
+    levels = [worst(level) for level in zip(*map(json.loads, reached["levels"]), strict=True)]
     achieved = together(levels)
     empty = replace(example, frame=example.frame.clear())
     check_description(release, empty, PublishedGroups(np.arange(groups), *[np.zeros(0, np.int64)] * 3))  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def verify_in_shards(
     return replace(release, source=folder)
 
 
-def _check_counts(release: Release, pieces: Pieces, example: Snapshot) -> None:
+def _check_counts(release: Release, pieces: TablePieces, example: Snapshot) -> None:
     """Check the columns, and that all records are published and nothing else."""
     manifest, schema = release.manifest, example.schema
     published = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
@@ -129,8 +129,8 @@ class _Columns:
     @property
     def read(self) -> pl.Schema:
         """The columns of rows as they were read."""
-        own = {f"c{at}": dtype for at, dtype in enumerate(self.types)}
-        return pl.Schema({NUMBER: pl.Int64(), PIECE: pl.Int32(), "place": pl.Float64(), **own})
+        types = {f"c{at}": dtype for at, dtype in enumerate(self.types)}
+        return pl.Schema({NUMBER: pl.Int64(), PIECE: pl.Int32(), "place": pl.Float64(), **types})
 
     @property
     def checked(self) -> pl.Schema:
@@ -169,9 +169,9 @@ class ReadPart:
                 raise VerificationError("this part is not what was written", file=path)
             check_order(numbers)
             piece = np.searchsorted(np.array(self.starts), numbers, side="right") - 1
-            own = {f"c{at}": rows[name] for at, name in enumerate(self.columns.names)}
+            selected = {f"c{at}": rows[name] for at, name in enumerate(self.columns.names)}
             place = (self.before[part] + np.arange(rows.height) + 0.5) / max(self.before[-1], 1)
-            found.append(pl.DataFrame({NUMBER: numbers, PIECE: piece.astype(np.int32), "place": place, **own}))
+            found.append(pl.DataFrame({NUMBER: numbers, PIECE: piece.astype(np.int32), "place": place, **selected}))
         return pl.concat(found)
 
 
@@ -179,7 +179,7 @@ class ReadPart:
 class CheckRecords:
     """Work: the rows of a piece against its records, read again from the table."""
 
-    pieces: Pieces
+    pieces: TablePieces
     manifest: Manifest
     columns: _Columns
     buckets: int
@@ -204,14 +204,17 @@ class CheckRecords:
         none = PublishedGroups(np.zeros(0, np.int64), release.classes, np.zeros(0, np.int64), np.zeros(0, np.int64))
         check_rows(release, snapshot, lines, np.arange(rows.height), none)
         high, low = (self._marks(release, seed)[release.classes] for seed in (3, 4))
-        own = {f"s{at}": release.values[name] for at, name in enumerate(self.columns.sensitive)}
+        values = {f"s{at}": release.values[name] for at, name in enumerate(self.columns.sensitive)}
         found = {"high": high, "low": low, "bucket": (high % self.buckets).astype(np.int32)}
-        return pl.DataFrame({**found, "place": rows["place"], **own}, schema=self.columns.checked)
+        return pl.DataFrame({**found, "place": rows["place"], **values}, schema=self.columns.checked)
 
     @staticmethod
     def _marks(release: Release, seed: int) -> Ints:
         """Return a number for each class, by the texts of its cells."""
-        cells = {name: own.text.hash(seed=seed).to_numpy()[own.index] for name, own in release.cells.items()}
+        cells = {
+            name: column_cells.text.hash(seed=seed).to_numpy()[column_cells.index]
+            for name, column_cells in release.cells.items()
+        }
         if not cells:
             return np.zeros(int(release.classes.max(initial=0)) + 1, np.int64)
         return pl.DataFrame(cells).hash_rows(seed=seed).to_numpy().view(np.int64)
@@ -264,7 +267,7 @@ def _texts(at: int, texts: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"column": [at] * len(distinct), "text": distinct, COUNTED: [1] * len(distinct)}, schema=_TEXTS)
 
 
-def _check_members(rows: Shards, pieces: Pieces, engine: Engine, columns: _Columns) -> None:
+def _check_members(rows: Shards, pieces: TablePieces, engine: Engine, columns: _Columns) -> None:
     """Refuse sets with values that nobody has; declared values are checked piece by piece."""
     schema = pieces.schema
     asked = tuple(

@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reveil.verification.arrays import AnyInts
 
 
@@ -99,6 +101,13 @@ class Books(Record, Protocol):
 
     def of_column(self, name: str) -> Books:
         """Return the books of one of several columns that have signatures."""
+
+
+class ReleaseBooks(Books, Protocol):
+    """The books while a release is judged, beside which the record is read by the same door."""
+
+    def parts(self) -> Iterable[ReleaseBooks]:
+        """Return the books of some people each, and of everybody together; what is of nobody is in all of them."""
 
 
 class MemoryRecord:

@@ -11,13 +11,16 @@ from reveil.core.errors import VerificationError
 from reveil.releases.table import COUNT, GROUP
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from reveil.releases.release import Release
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import AnyInts, Bools, Codes
     from reveil.verification.cells import QuasiColumn
     from reveil.verification.counting import PublishedGroups
+
+
+_PIECE = 1 << 18  # rows that are compared at once
 
 
 def check_placement(release: Release, records: int, placement: AnyInts, groups: PublishedGroups) -> None:
@@ -36,7 +39,7 @@ def check_placement(release: Release, records: int, placement: AnyInts, groups: 
 def check_rows(
     release: Release,
     snapshot: Snapshot,
-    lines: Sequence[QuasiColumn],
+    lines: Iterable[QuasiColumn],
     placement: AnyInts,
     groups: PublishedGroups,
     deepest: Codes | None = None,
@@ -51,12 +54,16 @@ def check_rows(
     real = np.flatnonzero(~fake) if fake.any() else None
     records = placement if real is None else placement[real]
     classes = release.classes if real is None else release.classes[real]
+    pieces = [slice(start, start + _PIECE) for start in range(0, len(records), _PIECE)]
     for line in lines:
-        inside = line.admits(release.cells[line.name].index[classes], line.codes[records])
-        if not inside.all():
-            raise VerificationError(
-                f"row {_row(inside, real)} is outside its box in column {line.name!r}", column=line.name
-            )
+        cells = release.cells[line.name].index
+        for piece in pieces:
+            inside = line.admits(cells[classes[piece]], line.codes[records[piece]])
+            if not inside.all():
+                raise VerificationError(
+                    f"row {_row(inside, real, piece.start)} is outside its box in column {line.name!r}",
+                    column=line.name,
+                )
     if deepest is not None and release.levels is not None:
         right = deepest[records] == release.levels[classes]
         if not right.all():
@@ -65,28 +72,25 @@ def check_rows(
                 hint="A record is published with the innermost box that holds it.",
             )
     for name in release.values.columns:
-        published = release.values[name] if real is None else release.values[name].gather(real)
-        raw = snapshot.frame[name].gather(records)
-        if published.equals(raw, null_equal=True):
-            continue
         free = excused if excused is not None and name in snapshot.schema.sensitive else None
-        if (
-            free is None
-            or published.dtype != raw.dtype
-            or not (published.eq_missing(raw).to_numpy() | _of(free, real)).all()
-        ):
-            raise VerificationError(f"column {name!r} was altered", column=name)
+        for piece in pieces:
+            rows = slice(piece.start, piece.start + _PIECE) if real is None else real[piece]
+            published, raw = release.values[name][rows], snapshot.frame[name].gather(records[piece])
+            if published.equals(raw, null_equal=True):
+                continue
+            if (
+                free is None
+                or published.dtype != raw.dtype
+                or not (published.eq_missing(raw).to_numpy() | free[rows]).all()
+            ):
+                raise VerificationError(f"column {name!r} was altered", column=name)
     if release.batch is not None:
         _check_batch(release.batch, snapshot, groups, records, real)
 
 
-def _of(rows: Bools, real: AnyInts | None) -> Bools:
-    return rows if real is None else rows[real]
-
-
-def _row(good: Bools, real: AnyInts | None) -> int:
-    """Return the first row that is not good, counted from 1."""
-    at = int(np.flatnonzero(~good)[0])
+def _row(good: Bools, real: AnyInts | None, first: int = 0) -> int:
+    """Return the first row that is not good, counted from 1; ``first``: so many rows stand before these."""
+    at = first + int(np.flatnonzero(~good)[0])
     return (at if real is None else int(real[at])) + 1
 
 

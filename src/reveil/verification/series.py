@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import AnyInts
     from reveil.verification.promised import Promised
-    from reveil.verification.record import Books, Record, Update
+    from reveil.verification.record import Books, Record, ReleaseBooks, Update
     from reveil.verification.shown import Shown
 
 
@@ -50,7 +50,7 @@ def judged(
     asked: Promised,
     record: Record,
     *,
-    books: Books | None = None,
+    books: ReleaseBooks | None = None,
     dirty: int = 0,
 ) -> Update:
     """Judge a release that was just made, by itself and in its series; return what is to be recorded of it.
@@ -66,7 +66,8 @@ def judged(
     excused = None
     if judge.remembers:
         if books is not None:
-            judge.compare(record, judge.told_before(books, shown.number - 1))
+            for some in books.parts() if judge.by_person else (books,):
+                judge.compare(some if record is books else record, judge.told_before(some, shown.number - 1))
         free = judge.excused(shown, asked, record)
         excused = free if free.any() else None
     verify(shown.release, truth, asked, placement=placement, dirty=dirty, excused=excused)

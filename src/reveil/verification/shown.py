@@ -10,7 +10,7 @@ import numpy as np
 
 from reveil.core.errors import VerificationError
 from reveil.tables.snapshot import canonical_text
-from reveil.verification.arrays import Bools, Codes, Ints, distinct_rows, marks_of
+from reveil.verification.arrays import Bools, Codes, Ints, counted_pairs, marks_of
 from reveil.verification.counting import PublishedGroups, groups_of
 
 if TYPE_CHECKING:
@@ -114,8 +114,10 @@ class Shown:
     @cached_property
     def members(self) -> tuple[Ints, Ints, Ints]:
         """Group, value and number of rows, of the different values of each group in the only sensitive column."""
-        (group, mark), count = distinct_rows([self.value_groups(), self.marks(self.one_column)])
-        return group, mark, count
+        marks = np.unique(self.marks(self.one_column))
+        place = np.searchsorted(marks, self.marks(self.one_column))
+        group, value, count = counted_pairs(self.value_groups(), place, len(marks))
+        return group, marks[value], count
 
 
 def unsafe(what: str) -> VerificationError:

@@ -86,6 +86,7 @@ def test_a_kernel_of_other_sources_is_made_again(places, monkeypatch):
     assert len(kept(places)) == 2  # an installation beside this one does not lose what it compiled
 
 
+@pytest.mark.slow
 def test_installations_with_the_same_sources_share_what_is_compiled(places, tmp_path):
     assert run() == COMPILED
     shutil.copytree(Path(kernels.__file__).parents[2], tmp_path / "elsewhere/reveil")

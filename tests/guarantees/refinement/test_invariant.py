@@ -69,6 +69,7 @@ def test_no_release_leaves_an_invalid_cell(guarantee: rv.Refinement, frames: lis
         _judge(told, guarantee, prepared.release.manifest)
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(frames=histories())
 def test_a_vault_remembers_what_frames_do(frames: list[pl.DataFrame]) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from reveil.guarantees.signatures import blind, machine
-from reveil.guarantees.signatures.machine import Space
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.signatures.situation import Situation, exhausted
+from reveil.guarantees.signatures.space import Space
 from reveil.testing.bayes import outcomes
 
 M = 2
@@ -120,11 +120,13 @@ def test_two_blind_releases_tell_each_value_with_one_half_at_most(second):
     assert highest_posterior("blind", [0, 1], second, domain, APART) <= Fraction(1, M)
 
 
+@pytest.mark.slow
 def test_new_persons_beside_old_ones_with_the_same_signature():
     second = {0: "same", 2: "new", 3: "new"}
     assert highest_posterior("blind", [0, 1], second, 3, APART, fixed=True) <= Fraction(1, M)
 
 
+@pytest.mark.slow
 def test_everybody_leaves_but_one():
     assert highest_posterior("blind", [0, 1, 2], {1: "same"}, 3, TIED) <= Fraction(1, M)
 

@@ -17,6 +17,7 @@ from reveil.tables.snapshot import Snapshot
 from reveil.testing import Group, enumerate_worlds
 from reveil.verification import verify
 from tests.guarantees.signatures.plain_memory import PlainColumns
+from tests.rarely import mostly_slow
 
 TWO = rv.Schema(person="pid", quasi="age", sensitive=("ill", "drug"))
 ILL, DRUG = tuple("abcdef"), tuple("uvwxyz")
@@ -153,7 +154,8 @@ def test_where_columns_were_looked_at_the_reader_of_pairs_is_reported_and_not_ju
     assert "columns" in named.ran
 
 
-@pytest.mark.parametrize("seed", [*range(24), 415])  # 415: a plan whose parts of places are more than its movers
+# 415: a plan whose parts of places are more than its movers.
+@pytest.mark.parametrize("seed", mostly_slow([415, *range(24)], 9))
 def test_random_series_keep_every_column(seed):
     _random_series(seed)
 

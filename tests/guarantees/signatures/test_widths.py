@@ -28,18 +28,18 @@ def _cost(codes, shape, members):
 
 def test_linked_groups_cost_the_records_between_their_members():
     codes = _codes([(20, "a"), (21, "a"), (21, "a"), (90, "b")])
-    shape = linked_widths(codes)
+    shape = linked_widths(codes, np.arange(codes.n))
     # Between 20 and 90 lie the two of 21 and half of each end: 3 of 4; the same with a and b, which count twice.
     assert _cost(codes, shape, [0, 3]) == pytest.approx(0.75 + 2 * (4 - 0.5 - 1.5) / 4)
     assert _cost(codes, shape, [1, 2]) == 0
     # By published cells, the two of 20 and 21 are near, however many lie between.
-    assert _cost(codes, published_widths(codes), [0, 1]) == pytest.approx(1 / 70)
+    assert _cost(codes, published_widths(codes, np.arange(codes.n)), [0, 1]) == pytest.approx(1 / 70)
     assert _cost(codes, shape, [0, 1]) == pytest.approx(1.5 / 4)
 
 
 def test_a_missing_value_lies_behind_all_others():
     codes = _codes([(20, "a"), (30, "a"), (None, "a"), (None, "a")])
-    shape = linked_widths(codes)
+    shape = linked_widths(codes, np.arange(codes.n))
     assert _cost(codes, shape, [2, 3]) == 0
     assert _cost(codes, shape, [1, 2]) < _cost(codes, shape, [0, 2])
 

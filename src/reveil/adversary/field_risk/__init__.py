@@ -16,6 +16,7 @@ from reveil.adversary.candidates import find_candidates
 from reveil.adversary.field_risk.class_sizes import ClassSizes
 from reveil.adversary.field_risk.special_uniques import special_uniques
 from reveil.core.errors import ConfigError
+from reveil.core.threads import each
 from reveil.releases.groups import ReleaseGroups
 from reveil.releases.parsing import classes_of
 
@@ -83,20 +84,22 @@ def field_risks(
     views: Sequence[View], population_size: int | None = None, *, stage: Callable[[str], None] = lambda _: None
 ) -> list[ReleaseRisk]:
     """Count the risks of each release by itself; ``population_size`` estimates those of a population without a list."""
-    found = []
+    stage("who looks like whom in each release")
     for view in views:
-        stage(f"who looks like whom in release {view.number + 1}")
-        people = view.people
         if population_size is not None and population_size < len(view.release.classes):
             raise ConfigError(
                 f"a population of {population_size:,} is smaller than release {view.number + 1}, which has "
                 f"{len(view.release.classes):,} rows",
                 hint="--population-size counts everybody of whom the table could have been, those in it included.",
             )
+
+    def risk_of(view: View) -> ReleaseRisk:
+        people = view.people
         before = None if people is None or people.snapshot is None else _of_snapshot(people.snapshot, population_size)
         listed = None if people is None else people.population
-        found.append(ReleaseRisk(view.number + 1, _of_release(view.release, listed, population_size), before))
-    return found
+        return ReleaseRisk(view.number + 1, _of_release(view.release, listed, population_size), before)
+
+    return each(risk_of, views, max((len(view.release.classes) for view in views), default=0))
 
 
 def worst(risks: Sequence[ReleaseRisk]) -> dict[str, float | None]:

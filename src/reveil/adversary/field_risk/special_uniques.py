@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 LARGEST_SET = 3  # columns; who is unique by more is not special
 MOST_SETS = 300  # that are looked at
+LARGEST_KEY = 2**62
+BUCKETS_A_ROW = 4
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,11 @@ def special_uniques(codes: Sequence[CodeArray], rows: int) -> SpecialUniques:
     while largest > 1 and sum(comb(columns, size) for size in range(1, largest + 1)) > MOST_SETS:
         largest -= 1
     smallest, score = np.zeros(rows, np.int64), np.zeros(rows)
-    whole, _ = classes_of([*codes], rows)
-    alone = np.flatnonzero(np.bincount(whole, minlength=1)[whole] == 1) if rows else np.zeros(0, np.int64)
+    alone = _unique(codes, rows, np.arange(rows))
     unique_by: dict[tuple[int, ...], BoolArray] = {}  # of the rows that are unique at all
-    for size in range(1, largest + 1):
+    for size in range(1, largest + 1 if len(alone) else 1):
         for chosen in combinations(range(columns), size):
-            classes, _ = classes_of([codes[column] for column in chosen], rows)
-            unique = (np.bincount(classes, minlength=1)[classes] == 1)[alone] if rows else np.zeros(0, np.bool_)
+            unique = np.isin(alone, _unique([codes[column] for column in chosen], rows, alone), assume_unique=True)
             covered = np.zeros(len(alone), np.bool_)
             for left_out in range(size):
                 covered |= unique_by.get(chosen[:left_out] + chosen[left_out + 1 :], False)
@@ -71,3 +71,29 @@ def special_uniques(codes: Sequence[CodeArray], rows: int) -> SpecialUniques:
             score[minimal] += factorial(columns - size)
             smallest[minimal[smallest[minimal] == 0]] = size
     return SpecialUniques(columns, largest, smallest, score)
+
+
+def _unique(codes: Sequence[CodeArray], rows: int, asked: IntArray) -> IntArray:
+    """Return which of the rows asked about nobody else is like, by these columns.
+
+    Keys are counted in buckets, and compared only where two share one: sorting them is what would take the time.
+    """
+    key, room = np.zeros(rows, np.int64), 1
+    for column in codes:
+        many = int(column.max(initial=0)) + 1
+        if room * many >= LARGEST_KEY:
+            key = classes_of([key], rows)[0].astype(np.int64)
+            room = int(key.max(initial=0)) + 1
+        key = key * many + column
+        room *= many
+    buckets = min(room, BUCKETS_A_ROW * rows + 1)
+    place = key if room == buckets else key % buckets
+    alone = np.bincount(place, minlength=buckets)[place[asked]] == 1
+    if room > buckets:
+        doubtful = np.flatnonzero(~alone)
+        touched = np.zeros(buckets, np.bool_)
+        touched[place[asked[doubtful]]] = True
+        different, many_of = np.unique(key[touched[place]], return_counts=True)
+        alone[doubtful] = many_of[np.searchsorted(different, key[asked[doubtful]])] == 1
+    found: IntArray = asked[alone]
+    return found

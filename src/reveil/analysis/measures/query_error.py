@@ -37,8 +37,8 @@ class QueryError(Measure):
     box further inside holds. ``mean``, ``median`` and a ``histogram`` over the windows; windows in which
     no raw record lies are ``skipped`` and counted. *Range*: from 0 up; smaller is better. *Suppressed and withheld
     records* are in the truth only. *Counterfeits* are taken out of the estimate, group by group, because the manifest
-    tells how many there are; *dirty* rows from all groups alike. A workload of the caller's is asked as it is written; what names a sensitive column is
-    ``query_error_sensitive``. *Source*: 000, 2.5.2; 004 (Xiao, Tao 2006).
+    tells how many there are; *dirty* rows from all groups alike. A workload of the caller's is asked as it is written;
+    what names a sensitive column is ``query_error_sensitive``. *Source*: 000, 2.5.2; 004 (Xiao, Tao 2006).
     """
 
     meanings: ClassVar = {"query_error": Meaning("relative error of random COUNT queries", "smaller")}

@@ -3,9 +3,9 @@
 The number of records of the snapshot that satisfy it is never below ``lower`` nor above ``upper``: records that the
 manifest counts as suppressed or withheld may all satisfy it, counterfeits and dirty records may be among the certain
 rows, and stale rows may have any sensitive value. The estimate and the interval are of the published records
-(:mod:`reveil.analysis.tally`); any row may be a dirty one, so each counts for the share that is not. Of a release that is a sample,
-they are of the table that it was taken from: what the sample has is divided by the chance with which a record was
-taken. (Its rare cells were left out; of these nothing is known, so such an estimate is rather too small.)
+(:mod:`reveil.analysis.tally`); any row may be a dirty one, so each counts for the share that is not. Of a release that
+is a sample, they are of the table that it was taken from: what the sample has is divided by the chance with which a
+record was taken. (Its rare cells were left out; of these nothing is known, so such an estimate is rather too small.)
 """
 
 from __future__ import annotations

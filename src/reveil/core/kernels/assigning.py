@@ -48,7 +48,7 @@ class _Place(NamedTuple):
     last: int
 
 
-class _Candidates(NamedTuple):
+class _RunRecords(NamedTuple):
     """The records of a run, column by column, so that a row goes through them in the order of the memory."""
 
     codes: npt.NDArray[np.int32]  # (columns, records): as in CellWidths, NOBODY where there is no record
@@ -68,8 +68,9 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
     column_of = np.empty(largest, np.int64)
     records = np.empty(largest, np.int32)
     columns = shape.kinds.shape[0]
-    among = _Candidates(np.empty((columns, largest), np.int32), np.empty((columns, largest)), np.empty(columns, np.bool_))
-    costs, own = np.empty(largest), np.empty(largest)
+    room = columns, largest
+    among = _RunRecords(np.empty(room, np.int32), np.empty(room), np.empty(columns, np.bool_))
+    costs, widths_of = np.empty(largest), np.empty(largest)
     seen = np.empty(_most_rows(starts), np.int32)
     fell = 0.0
     for r in range(run_starts.shape[0] - 1):
@@ -83,7 +84,7 @@ def exchange(cells, owner, starts, runs, run_starts, shape):
         cost = np.empty((size, size))
         for j in range(size):
             place = _Place(run[j], starts[owner[run[j]]], starts[owner[run[j]] + 1])
-            _costs(cells, place, among, shape, costs[:size], own, seen)
+            _costs(cells, place, among, shape, costs[:size], widths_of, seen)
             for i in range(size):
                 cost[i, j] = costs[i]
         cheapest(cost, column_of[:size])
@@ -123,10 +124,10 @@ def _gather(records, shape, among):
 
 
 @kernel
-def _costs(cells, place, among, shape, out, own, seen):
+def _costs(cells, place, among, shape, out, widths_of, seen):
     """Write what the group of a row costs with each of some records in that row.
 
-    ``own`` has room for a width of each record, ``seen`` for a code of each row of the group.
+    ``widths_of`` has room for a width of each record, ``seen`` for a code of each row of the group.
     """
     row, first, last = place
     size = out.shape[0]
@@ -176,26 +177,26 @@ def _costs(cells, place, among, shape, out, own, seen):
         # Simple loops one after the other, which are compiled to work on several records at once.
         if kind == SPAN:
             for i in range(size):
-                own[i] = min(max(high, places[i]) - min(low, places[i]) + more, most)
+                widths_of[i] = min(max(high, places[i]) - min(low, places[i]) + more, most)
         elif kind == NODE:
             base, leaves = shape.starts[a], shape.sizes[a]
             for i in range(size):
                 code = np.int64(max(codes[i], 0))
-                own[i] = min(shape.nodes[base + min(left, code) * leaves + max(right, code)] + more, most)
+                widths_of[i] = min(shape.nodes[base + min(left, code) * leaves + max(right, code)] + more, most)
         else:
             with_new = min(many * shape.unit[a] + more, most)
             for i in range(size):
-                own[i] = with_new
+                widths_of[i] = with_new
             for k in range(many):
                 known = seen[k]
                 for i in range(size):
-                    own[i] = without if codes[i] == known else own[i]
+                    widths_of[i] = without if codes[i] == known else widths_of[i]
         if among.gaps[a]:
             for i in range(size):
                 if codes[i] < 0:
-                    own[i] = without if codes[i] == NOBODY else with_null
+                    widths_of[i] = without if codes[i] == NOBODY else with_null
         for i in range(size):
-            out[i] += own[i]
+            out[i] += widths_of[i]
     for i in range(size):
         if among.codes[0, i] != NOBODY:
             out[i] *= others + 1
@@ -246,14 +247,14 @@ def curve(points, order, leaf):
 def widths(cells, starts, shape):
     """Return the widths of all groups, each times its records, added up."""
     total = 0.0
-    out, own, seen = np.empty(1), np.empty(1), np.empty(_most_rows(starts), np.int32)
+    out, widths_of, seen = np.empty(1), np.empty(1), np.empty(_most_rows(starts), np.int32)
     columns = shape.kinds.shape[0]
-    among = _Candidates(np.empty((columns, 1), np.int32), np.empty((columns, 1)), np.empty(columns, np.bool_))
+    among = _RunRecords(np.empty((columns, 1), np.int32), np.empty((columns, 1)), np.empty(columns, np.bool_))
     for g in range(starts.shape[0] - 1):
         for p in range(starts[g], starts[g + 1]):
             if cells[p] >= 0:
                 _gather(cells[p : p + 1], shape, among)
-                _costs(cells, _Place(p, starts[g], starts[g + 1]), among, shape, out, own, seen)
+                _costs(cells, _Place(p, starts[g], starts[g + 1]), among, shape, out, widths_of, seen)
                 total += out[0]
                 break
     return total

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reveil.engines.spark.steps import Mapping, Meeting
 
 _EACH = 4  # tasks for each core at most: one that is slow, or is lost, does not hold up the others for long
-_LOOK = 1.0  # seconds
+_PAUSE = 1.0  # seconds
 _group = count()
 
 
@@ -80,10 +80,10 @@ class Jobs:
         def watch() -> None:
             nonlocal alone
             tracker, idle = context.statusTracker(), 0.0
-            while not over.wait(_LOOK):
+            while not over.wait(_PAUSE):
                 try:
                     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                    idle = 0.0 if any(stage and stage.numActiveTasks for stage in stages) else idle + _LOOK
+                    idle = 0.0 if any(stage and stage.numActiveTasks for stage in stages) else idle + _PAUSE
                     if idle > self.patience:
                         alone = True
                         context.cancelJobGroup(group)

@@ -153,15 +153,15 @@ def _not_started(error: Exception) -> Exception:
 
 def _settings(master: str | None, conf: SparkConf) -> dict[str, str]:
     """Return what an application that is started here is to have."""
-    own = {**SETTINGS, "spark.local.dir": str(local_folder().folder)}
-    own["spark.sql.warehouse.dir"] = f"{local_folder().folder}/warehouse"
+    settings_here = {**SETTINGS, "spark.local.dir": str(local_folder().folder)}
+    settings_here["spark.sql.warehouse.dir"] = f"{local_folder().folder}/warehouse"
     for java in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
-        own[java] = f"{conf.get(java, '')} {_QUICK}".strip()
+        settings_here[java] = f"{conf.get(java, '')} {_QUICK}".strip()
     if master is not None:
-        own["spark.master"] = master
+        settings_here["spark.master"] = master
         if master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:")):
-            own |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    return own
+            settings_here |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings_here
 
 
 @cache

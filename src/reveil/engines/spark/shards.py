@@ -136,7 +136,9 @@ class SparkShards:
         returns = joined_schema(self.schema, other.schema, keys, how)
         right = other if isinstance(other, SparkShards) else self.engine.scatter(other.tables(), other.schema)
         shards = max(len(self.sources), len(right.sources))
-        dealing = [own._mapping(Dealing(keys, _places(shards), side)) for side, own in enumerate((self, right))]
+        dealing = [
+            one_side._mapping(Dealing(keys, _places(shards), side)) for side, one_side in enumerate((self, right))
+        ]
         laying = Laying(self.engine.new_folder())
         return self._met(dealing, shards, Joining(keys, how, self.schema, right.schema, returns, laying))
 
@@ -193,7 +195,7 @@ class SparkShards:
 
     def _met(self, dealt: Sequence[DataFrame | None], shards: int, work: Each | Joining) -> SparkShards:
         """Have work done where rows meet; the workers write the results to files."""
-        engine, sides = self.engine, [own for own in dealt if own is not None]
+        engine, sides = self.engine, [dealt_side for dealt_side in dealt if dealt_side is not None]
         step = Meeting(engine.terms, work)
         found = engine.jobs.answers(engine.jobs.met(sides, step, shards)) if sides else []
         return SparkShards(engine, found, work.returns, folder=work.laying.folder)

@@ -123,10 +123,10 @@ class Dealing:
             number = pl.col(self.keys[0]) if whole else pl.struct(self.keys).hash(seed=0)
             dealt = table.with_columns((number % self.places).cast(pl.Int64).alias(_PART))
             for (place,), rows in dealt.partition_by(_PART, as_dict=True, maintain_order=False).items():
-                own = rows.drop(_PART)
-                count = max(1, int(own.estimated_size()) // _MOST_BYTES)
-                for start in range(0, own.height, size := -(-own.height // count)):
-                    yield SparkRow(int(place), self.side, packed(own[start : start + size]))
+                rows_of_part = rows.drop(_PART)
+                count = max(1, int(rows_of_part.estimated_size()) // _MOST_BYTES)
+                for start in range(0, rows_of_part.height, size := -(-rows_of_part.height // count)):
+                    yield SparkRow(int(place), self.side, packed(rows_of_part[start : start + size]))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ n/l is divided into g = n // l groups of l records with different values, one of
 by their value, the most frequent first, and cut into l columns of g. A value is in at most two columns, next to each
 other, so of the records of a column only those of its first value are barred from any group; therefore each column
 can be assigned to groups whole. It is assigned so that the boxes become least wide (a linear assignment), and then
-again, column by column, with all the others in place. The n - g l records left over go to near groups that lack their
+again, column by column, with all the others in place; then columns may be any, because to leave everything as it is
+is always allowed. The n - g l records left over go to near groups that lack their
 value.
 """
 
@@ -119,8 +120,12 @@ def _assigned(rows: CodeArray, values: CodeArray, columns: IntArray, attributes:
     placed = columns[:, :1]
     for c in range(1, least):
         placed = np.hstack([placed, _matched(rows, values, placed, columns[:, c], attributes)[:, None]])
-    for _ in range(sweeps):
+    for turn in range(sweeps):
         before = placed
+        # Columns of one value each give every group the same mixture. Sorted by an attribute, the lowest members of all
+        # groups are one column, the highest another, whatever their values: those who stretch groups change places.
+        along = rows[placed][:, :, turn % rows.shape[1]]
+        placed = np.take_along_axis(placed, np.argsort(along, axis=1, kind="stable"), axis=1)
         for c in range(least):
             others = np.delete(placed, c, axis=1)
             placed = np.insert(others, c, _matched(rows, values, others, placed[:, c], attributes), axis=1)

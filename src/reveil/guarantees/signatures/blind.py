@@ -46,8 +46,8 @@ from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
     from reveil.core.randomness import Dice
-    from reveil.guarantees.signatures.machine import FloatArray
     from reveil.guarantees.signatures.situation import Situation
+    from reveil.guarantees.signatures.space import FloatArray
 
 
 def form_groups(now: Situation, points: FloatArray, m: int, rng: Dice) -> Groups:

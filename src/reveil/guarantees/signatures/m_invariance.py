@@ -14,10 +14,11 @@ from reveil.guarantees.explained import EVER, TOGETHER, Explained
 from reveil.guarantees.promising import promise_of
 from reveil.guarantees.settings import settings_of
 from reveil.guarantees.signatures.frequencies import is_eligible
-from reveil.guarantees.signatures.machine import Space, form_groups
+from reveil.guarantees.signatures.machine import form_groups
 from reveil.guarantees.signatures.searching import effort_of, search_of
 from reveil.guarantees.signatures.signature_based import COUNTED, SignatureGuarantee, space_of
 from reveil.guarantees.signatures.situation import Situation
+from reveil.guarantees.signatures.space import Space
 from reveil.guarantees.traits import Caution, Refusal, Traits
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged, offsets_of
 from reveil.core.kernels import nearest_free, split, tries
 from reveil.core.threads import budget, each
-from reveil.guarantees.signatures.frequencies import Step, fewest_counterfeits, known_steps, padding, quota
+from reveil.guarantees.signatures.frequencies import fewest_counterfeits, known_steps, padding, quota
+from reveil.guarantees.signatures.pool import FreeRecords, starts_of
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
@@ -25,29 +26,10 @@ if TYPE_CHECKING:
     from reveil.guarantees.signatures.planning import Plan
     from reveil.guarantees.signatures.searching import Search
     from reveil.guarantees.signatures.situation import Situation
+    from reveil.guarantees.signatures.space import CodePoints, FloatArray, KeyArray, Space
 
-FloatArray = npt.NDArray[np.float64]
-KeyArray = npt.NDArray[np.uint64]
+SPLIT_ROWS = 500_000  # records of buckets that are split together
 GROUPS_OF_SIGNATURE = 10  # on average; a plan for a first release with fewer is not followed
-
-
-@dataclass(frozen=True)
-class Space:
-    """Where records lie: ``points`` has a row for each, and ``ranks`` is their order along a curve through them.
-
-    ``keys`` are the keys of a BANG file, where groups are to follow its regions: equal keys from release to release
-    are equal places.
-    """
-
-    points: FloatArray
-    ranks: IntArray
-    keys: KeyArray | None = None
-
-    @classmethod
-    def nowhere(cls, size: int, rng: Dice) -> Space:
-        """Return a space in which nearness is chance: choices by distance become choices by dice."""
-        ranks = rng.permutation(size).astype(np.int64)
-        return cls(ranks.astype(np.float64)[:, None], ranks)
 
 
 @dataclass(frozen=True)
@@ -109,21 +91,28 @@ class Buckets:
         """How many records each value of each bucket lacks."""
         return np.repeat(self.sizes, self.sets.sizes) - self.lengths
 
-    def split(self, points: FloatArray, *, swap: bool) -> Groups:
-        """Split into groups with a record or a hole for each value of the signature."""
+    def split(self, points: FloatArray | CodePoints, *, swap: bool) -> Groups:
+        """Split into groups with a record or a hole for each value of the signature; each bucket by itself."""
         sizes, slots = self.sizes, self.sets.sizes
         offsets = offsets_of(sizes * slots)
         cells = np.full(int(offsets[-1]), -1, np.int32)
-        order = self.records.items.copy()
+        lists = self.records.offsets
 
         def work(part: slice) -> None:
-            """Split some buckets; they share nothing with others but the arrays they lie in."""
+            """Split some buckets; they share nothing with others but the array in which their groups lie."""
             slots_of = self.sets.offsets[part.start : part.stop + 1]
-            split.split(order, self.records.offsets, slots_of, sizes[part], points, cells, offsets[part])
+            first, last = lists[slots_of[0]], lists[slots_of[-1]]
+            records = self.records.items[first:last]
+            here, order = points[records], np.arange(len(records), dtype=np.int32)
+            starts = lists[slots_of[0] : slots_of[-1] + 1] - first
+            there, inside = offsets[part.start : part.stop + 1] - offsets[part.start], slots_of - slots_of[0]
+            found = np.full(int(there[-1]), -1, np.int32)
+            split.split(order, starts, inside, sizes[part], here, found, there[:-1])
             if swap:
-                split.swap(cells, offsets[part], slots_of, sizes[part], points)
+                split.swap(found, there[:-1], inside, sizes[part], here)
+            cells[offsets[part.start] : offsets[part.stop]] = np.append(records, np.int32(-1))[found]
 
-        each(work, _shares(self.records.offsets[self.sets.offsets]), len(order))
+        each(work, _shares(lists[self.sets.offsets]), len(self.records.items))
         return self._groups(cells)
 
     def nest(self, keys: KeyArray) -> Groups:
@@ -188,7 +177,7 @@ def _placed(now: Situation, space: Space, m: int, rng: Dice, planned: Plan | Non
         movers, fresh = movers[of_record[movers] < 0], fresh[of_record[fresh] < 0]
     groups = old.split(space.points, swap=False)
     record, left_over = _fit_movers(groups, movers, now, space)
-    pool = _Pool(fresh, now.values, space, width)
+    pool = FreeRecords(fresh, now.values, space, width)
     holes = rng.child("holes").permutation(np.flatnonzero(record < 0))
     lacking = np.bincount(groups.value[holes], minlength=width).astype(np.int64)
     allowed = quota(lacking, pool.left.copy(), m)
@@ -198,7 +187,7 @@ def _placed(now: Situation, space: Space, m: int, rng: Dice, planned: Plan | Non
         groups = groups.join(_mover_groups(left_over, now, pool, m, rng))
     if pool.left.any():
         counts = pool.left + padding(pool.left, now.domain, m)
-        drawn = pool.draw(known_steps(counts, m, known, weights))
+        drawn = Buckets(*pool.draw(known_steps(counts, m, known, weights)))
         groups = groups.join(drawn.split(space.points, swap=False))
     return groups
 
@@ -258,7 +247,7 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     ranks = space.ranks[_anchors(groups)[groups.group[holes]]]
     order = np.lexsort((ranks, groups.value[holes]))
     holes, ranks = holes[order], ranks[order]
-    starts = _starts(groups.value[holes], now.width)
+    starts = starts_of(groups.value[holes], now.width)
     told = now.told_values(movers)
     found = nearest_free.fit_movers(
         nearest_free.Movers(movers, told.members, told.offsets),
@@ -278,11 +267,11 @@ def _fit_movers(groups: Groups, movers: CodeArray, now: Situation, space: Space)
     return record, movers[~placed]
 
 
-def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: Dice) -> Groups:
+def _mover_groups(movers: CodeArray, now: Situation, pool: FreeRecords, m: int, rng: Dice) -> Groups:
     """Form groups of m values around movers, who may share a signature with nobody's past."""
     movers = movers[np.argsort(now.values[movers], kind="stable")]
     told = now.told_values(movers)
-    starts = _starts(now.values[movers], now.width)
+    starts = starts_of(now.values[movers], now.width)
     records, values = pool.gather(movers, told, starts, rng.child("values of movers").permutation(now.domain), m)
     signatures = Sets.of_rows(values)
     inside = np.argsort(values, axis=1, kind="stable")
@@ -295,48 +284,13 @@ def _mover_groups(movers: CodeArray, now: Situation, pool: _Pool, m: int, rng: D
     )
 
 
-class _Pool:
-    """New records by value along the curve, from which each is taken once."""
-
-    def __init__(self, records: CodeArray, values: CodeArray, space: Space, width: int) -> None:
-        self.values = values
-        order = np.lexsort((space.ranks[records], values[records]))
-        ordered = records[order].astype(np.int32)
-        starts = _starts(values[ordered], width)
-        links = np.arange(len(records) + 1, dtype=np.int64)
-        self.pool = nearest_free.Pool(ordered, starts, links, links.copy(), space.ranks, space.points)
-        self.left = np.diff(starts)
-
-    def fill(self, wanted: CodeArray, anchors: CodeArray, quota: IntArray) -> CodeArray:
-        """Take a near record for each hole, as far as the quota goes."""
-        taken: CodeArray = nearest_free.fill_holes(self.pool, quota, wanted, anchors)
-        self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
-        return taken
-
-    def gather(
-        self, movers: CodeArray, told: Sets, starts: IntArray, domain: CodeArray, m: int
-    ) -> tuple[CodeArray, CodeArray]:
-        """Form groups around movers."""
-        moving = nearest_free.Movers(movers, told.members, told.offsets)
-        records, values = nearest_free.gather_groups(moving, starts, self.pool, self.left, self.values, domain, m)
-        return records, values
-
-    def draw(self, plan: list[Step]) -> Buckets:
-        """Draw the records of each step; a step without any is no bucket."""
-        sets = Sets.of([step.values.tolist() for step in plan])
-        amounts = np.array([step.amount for step in plan], np.int64)
-        order, offsets = nearest_free.draw_steps(self.pool, self.left, sets.members, sets.offsets, amounts)
-        return Buckets(sets, Ragged(offsets, order))
-
-
-def _starts(values: CodeArray, width: int) -> IntArray:
-    return offsets_of(np.bincount(values, minlength=width))
-
-
 def _shares(ends: IntArray) -> list[slice]:
-    """Cut buckets, which end at these places of a list, into runs of about equally many records, one for each core."""
-    cores = budget()
-    cuts = np.searchsorted(ends, np.arange(1, cores) * int(ends[-1]) // cores)
+    """Cut buckets, which end at these places of a list, into runs of about equally many records.
+
+    There is one for each core, and as many more as keep the points of a run few, where buckets are not larger.
+    """
+    runs = max(budget(), -(-int(ends[-1]) // SPLIT_ROWS))
+    cuts = np.searchsorted(ends, np.arange(1, runs) * int(ends[-1]) // runs)
     bounds = np.unique([0, *cuts, len(ends) - 1])
     return [slice(int(a), int(b)) for a, b in pairwise(bounds)]
 

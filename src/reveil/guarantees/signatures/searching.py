@@ -14,9 +14,11 @@ from reveil.guarantees.signatures.planning import Plan, plan
 from reveil.guarantees.signatures.widths import linked_widths, published_widths
 
 if TYPE_CHECKING:
+    from reveil.core.arrays import CodeArray
     from reveil.core.kernels.assigning import CellWidths
-    from reveil.guarantees.signatures.machine import Groups, Space
+    from reveil.guarantees.signatures.machine import Groups
     from reveil.guarantees.signatures.situation import Situation
+    from reveil.guarantees.signatures.space import Space
     from reveil.models.encoding import Codes
 
 
@@ -28,7 +30,6 @@ class Search:
     """
 
     codes: Codes = field(repr=False)
-    shape: CellWidths = field(repr=False)
     sweeps: Sweeps
     linked: bool = False
 
@@ -40,7 +41,11 @@ class Search:
         """Exchange records between groups; newcomers with a value may exchange their signatures, too."""
         free = np.zeros(now.size, np.bool_)
         free[now.fresh] = True
-        return exchanged(groups, free, self.shape, self.sweeps)
+        return exchanged(groups, free, self._shape_of, self.sweeps)
+
+    def _shape_of(self, records: CodeArray) -> CellWidths:
+        """Return what the widths of the cells of some records are made of."""
+        return (linked_widths if self.linked else published_widths)(self.codes, records)
 
 
 def effort_of(effort: str | None) -> Effort | None:
@@ -56,4 +61,4 @@ def search_of(effort: str, codes: Codes, *, linked: bool = False) -> Search | No
     """Return the search that an effort allows, for groups with cells of their own or ``linked`` ones; None: quick."""
     if effort == Effort.QUICK:
         return None
-    return Search(codes, (linked_widths if linked else published_widths)(codes), SWEEPS[Effort(effort)], linked)
+    return Search(codes, SWEEPS[Effort(effort)], linked)

@@ -21,7 +21,8 @@ from reveil.guarantees.checks import check_memory, check_names, check_no_method,
 from reveil.guarantees.draft import Draft, Grouped, Left, Remembered, Rows, Values
 from reveil.guarantees.signatures.adopted import adopted_signatures, published_alone
 from reveil.guarantees.signatures.forms import as_formed
-from reveil.guarantees.signatures.machine import Groups, Space, lone_groups
+from reveil.guarantees.signatures.machine import Groups, lone_groups
+from reveil.guarantees.signatures.space import CodePoints, Space
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.tables.notation import parsed
 
@@ -172,7 +173,7 @@ def space_of(codes: Codes, keys: KeyArray | None = None) -> Space:
     order = along_curve(codes)
     ranks = np.empty(codes.n, np.int64)
     ranks[order] = np.arange(codes.n)
-    return Space(points_of(codes), ranks, keys)
+    return Space(CodePoints(codes), ranks, keys)
 
 
 def _keys(method: BangA, codes: Codes, memory: Memory) -> tuple[KeyArray, dict[str, JSON]]:
@@ -184,7 +185,4 @@ def _keys(method: BangA, codes: Codes, memory: Memory) -> tuple[KeyArray, dict[s
 
 def points_of(codes: Codes) -> npt.NDArray[np.float64]:
     """Return the normalised positions of the quasi values, a row for each record."""
-    points = np.empty((codes.n, len(codes.quasi)))
-    for a, attribute in enumerate(codes.quasi):
-        points[:, a] = attribute.positions[attribute.codes]
-    return points
+    return CodePoints(codes)[slice(None)]

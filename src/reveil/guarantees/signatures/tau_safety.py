@@ -131,7 +131,7 @@ class TauSafety(SignatureGuarantee):
             ),
             (
                 "To keep that word, made-up rows (counterfeits) may stand among the real ones; how many there are in "
-                "each group is told, which ones they are is not. What was added is counted below."
+                "each group is told, which ones they are is not. What was added is counted."
             ),
         ),
         uncovered=(EVER, RETURN),

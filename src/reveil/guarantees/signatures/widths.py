@@ -21,46 +21,53 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 MOST_LEAVES = 2_048  # of a taxonomy whose nodes are kept for every pair of leaves; larger ones count as lines
+_COUNTED = 1 << 20  # cells of a table of counts that may be made whatever the number of records
 QUANTILES = 16  # at which the distributions of a number are compared
 
 
-def published_widths(codes: Codes) -> CellWidths:
-    """Return what the width of a cell is made of, for every quasi column; see ``gcp`` for the definition."""
+def published_widths(codes: Codes, records: CodeArray) -> CellWidths:
+    """Return what the width of a cell of some records is made of, for every quasi column; see ``gcp``."""
     columns = len(codes.quasi)
-    widths = np.empty((codes.n, columns), np.int32)
-    places = np.zeros((codes.n, columns))
+    numbers = np.empty((len(records), columns), np.int32)
+    places = np.zeros((len(records), columns))
     kinds, starts, sizes = (np.zeros(columns, np.int64) for _ in range(3))
     unit, null, most = (np.zeros(columns) for _ in range(3))
     nodes: list[FloatArray] = [np.zeros(1)]
     at = 1
     for a, attribute in enumerate(codes.quasi):
         size, weight = attribute.null_code, attribute.weight
-        widths[:, a] = np.where(attribute.codes < size, attribute.codes, -1)
-        places[:, a] = attribute.positions[attribute.codes] * weight
+        here = attribute.codes[records]
+        numbers[:, a] = np.where(here < size, here, -1)
+        places[:, a] = attribute.positions[here] * weight
         kinds[a], most[a] = _kind(attribute), weight
         unit[a] = weight / max(size - 1, 1)
-        null[a] = weight / max(int(np.count_nonzero(np.bincount(attribute.codes, minlength=size + 1)[:size])), 1)
+        null[a] = weight / max(_occurring(attribute), 1)
         if kinds[a] == NODE and attribute.taxonomy is not None:
             nodes.append(_nodes(attribute.taxonomy) * weight)
             starts[a], sizes[a] = at, size
             at += size * size
-    return CellWidths(kinds, widths, places, starts, sizes, np.concatenate(nodes), unit, null, most)
+    return CellWidths(kinds, numbers, places, starts, sizes, np.concatenate(nodes), unit, null, most)
 
 
-def linked_widths(codes: Codes) -> CellWidths:
-    """Return widths of groups without cells of their own: the share of the records between their members, by column.
+def _occurring(attribute: Attribute) -> int:
+    """Return how many values occur in the table."""
+    return int(np.count_nonzero(np.bincount(attribute.codes, minlength=attribute.null_code + 1)[: attribute.null_code]))
+
+
+def linked_widths(codes: Codes, records: CodeArray) -> CellWidths:
+    """Return widths of groups without cells of their own: the share of all records between their members, by column.
 
     A missing value lies behind all others.
     """
     columns = len(codes.quasi)
-    own, places = np.empty((codes.n, columns), np.int32), np.empty((codes.n, columns))
+    numbers, places = np.empty((len(records), columns), np.int32), np.empty((len(records), columns))
     for a, attribute in enumerate(codes.quasi):
-        own[:, a] = attribute.codes
-        places[:, a] = _shares(attribute)[attribute.codes] * attribute.weight
+        numbers[:, a] = attribute.codes[records]
+        places[:, a] = _shares(attribute)[numbers[:, a]] * attribute.weight
     none, nothing = np.zeros(columns, np.int64), np.zeros(columns)
     most = np.array([attribute.weight for attribute in codes.quasi], np.float64)
     kinds = np.full(columns, SPAN, np.int64)
-    return CellWidths(kinds, own, places, none, none, np.zeros(1), nothing, nothing, most)
+    return CellWidths(kinds, numbers, places, none, none, np.zeros(1), nothing, nothing, most)
 
 
 def _shares(attribute: Attribute) -> FloatArray:
@@ -104,7 +111,7 @@ def value_distances(codes: Codes, values: CodeArray, wanted: IntArray, *, linked
     many = len(wanted)
     parts = [
         (
-            _quantiles(_shares(attribute)[attribute.codes], of_record, many) / QUANTILES
+            _quantiles(_shares(attribute), attribute.codes, of_record, many) / QUANTILES
             if linked
             else _embedded(attribute, of_record, many)
         )
@@ -119,7 +126,7 @@ def _embedded(attribute: Attribute, of_record: IntArray, many: int) -> FloatArra
     """Return a point for each value such that sums of absolute differences are the distances: (values, numbers)."""
     kind = _kind(attribute)
     if kind == SPAN:
-        return _quantiles(attribute.positions[attribute.codes], of_record, many) / QUANTILES
+        return _quantiles(attribute.positions, attribute.codes, of_record, many) / QUANTILES
     size = attribute.null_code + 1
     counts = np.bincount(of_record * size + attribute.codes, minlength=(many + 1) * size).reshape(many + 1, size)
     counts[-1] = counts.sum(axis=0)  # of everybody
@@ -141,12 +148,31 @@ def _embedded(attribute: Attribute, of_record: IntArray, many: int) -> FloatArra
     return np.hstack([*found, shares[:, -1:] / max(size - 1, 1)])
 
 
-def _quantiles(places: FloatArray, of_record: IntArray, many: int) -> FloatArray:
-    """Return the quantiles of a number for each value; those of all records for values that nobody has."""
+def _quantiles(places: FloatArray, codes: CodeArray, of_record: IntArray, many: int) -> FloatArray:
+    """Return the quantiles of a number for each value; those of all records for values that nobody has.
+
+    They are read off the counts of (value, code): ``places``, where each code lies, ascend.
+    """
+    size = len(places)
+    if (many + 1) * size > max(len(of_record), _COUNTED):  # too many for a table: records are sorted
+        return _sorted_quantiles(places[codes], of_record, many)
+    counts = np.bincount(of_record * size + codes, minlength=(many + 1) * size).reshape(many + 1, size)
+    table = np.vstack([counts[:many], counts.sum(axis=0)])
+    below, have = np.cumsum(table, axis=1), table.sum(axis=1)
+    steps = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    found = np.empty((many + 1, QUANTILES))
+    for v in range(many + 1):
+        code = np.searchsorted(below[v], (steps * have[v]).astype(np.int64), side="right")
+        found[v] = places[np.minimum(code, size - 1)]
+    return np.where(have[:many, None] > 0, found[:many], found[many])
+
+
+def _sorted_quantiles(places: FloatArray, of_record: IntArray, many: int) -> FloatArray:
     order = np.lexsort((places, of_record))
     counts = np.bincount(of_record, minlength=many + 1)[:many]
     starts = np.cumsum(counts) - counts
     steps = (np.arange(QUANTILES) + 0.5) / QUANTILES
     at = starts[:, None] + (steps * counts[:, None]).astype(np.int64)
     found = places[order[np.minimum(at, len(order) - 1)]]
-    return np.where(counts[:, None] > 0, found, np.quantile(places, steps))
+    every = np.sort(places)[(steps * len(places)).astype(np.int64)]
+    return np.where(counts[:, None] > 0, found, every)

@@ -18,11 +18,12 @@ import polars as pl
 from reveil.core.errors import InfeasibleError
 from reveil.core.levels import worst
 from reveil.engines.shards import with_column
+from reveil.grouping.cut_tree import CELL, PlaceInCells, quasi_column, sensitive_column
 from reveil.grouping.groupers._cutting import Cell
 from reveil.grouping.groupers.base import level_in_words
 from reveil.grouping.recoders.boxes import BoxRecoder
 from reveil.grouping.suppression import certainty_penalty
-from reveil.grouping.top_cuts import CELL, PlaceInCells, quasi_column, sensitive_column, top_cells
+from reveil.grouping.top_cuts import top_cells
 from reveil.models.base import told_together
 from reveil.models.encoding import Attribute, Codes, SensitiveAttribute
 from reveil.models.statistics import GroupStats, Histogram, Partition
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from reveil.models.statistics import Reference
     from reveil.releases.table import Cells
     from reveil.tables.notation import Form
-    from reveil.tables.pieces import Pieces
+    from reveil.tables.pieces import TablePieces
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
 
@@ -91,15 +92,15 @@ class Shape:
     def example(self) -> tuple[pl.DataFrame, dict[str, Form]]:
         """Return the published columns without rows, and the forms of the generalised ones."""
         one = Codes(
-            tuple(Attribute(own, np.zeros(1, np.int32)) for own in self.domains.quasi),
-            tuple(SensitiveAttribute(own, np.zeros(1, np.int32)) for own in self.domains.sensitive),
+            tuple(Attribute(domain, np.zeros(1, np.int32)) for domain in self.domains.quasi),
+            tuple(SensitiveAttribute(domain, np.zeros(1, np.int32)) for domain in self.domains.sensitive),
             1,
         )
         values = pl.DataFrame({n: pl.Series(n, [None], dtype=self.frame.schema[n]) for n in self.values})
         everybody = Partition(np.zeros(1, np.int32), np.array([0, 1], np.int64), 1)
         recoded = BoxRecoder().recode(one, everybody)
         typed = PublishedTable(self.published, recoded.cells, recoded.classes, values).typed
-        return typed.clear(), {name: own.form for name, own in recoded.cells.items()}
+        return typed.clear(), {name: column_cells.form for name, column_cells in recoded.cells.items()}
 
     def rows(self, typed: pl.DataFrame) -> pl.Schema:
         """The columns of published rows on their way."""
@@ -129,8 +130,8 @@ class EncodeRecords:
             codes = self.shape.domains.code(snapshot)
             ties, seats = self.groups.child("ties").bits(numbers), self.assembly.child("seats").bits(numbers)
             columns: dict[str, Any] = {NUMBER: numbers, TIE: _signed(ties), SEAT: _signed(seats)}
-            columns |= {quasi_column(a): own.codes for a, own in enumerate(codes.quasi)}
-            columns |= {sensitive_column(s): own.codes for s, own in enumerate(codes.sensitive)}
+            columns |= {quasi_column(a): column.codes for a, column in enumerate(codes.quasi)}
+            columns |= {sensitive_column(s): column.codes for s, column in enumerate(codes.sensitive)}
             columns |= {value_column(v): snapshot.frame[name] for v, name in enumerate(self.shape.values)}
             found.append(pl.DataFrame(columns, schema=self.shape.coded))
         return pl.concat(found)
@@ -159,10 +160,10 @@ class GroupCell:
         if not n:
             return self.returns.to_frame()
         codes = Codes(
-            tuple(Attribute(own, table[quasi_column(a)].to_numpy()) for a, own in enumerate(domains.quasi)),
+            tuple(Attribute(domain, table[quasi_column(a)].to_numpy()) for a, domain in enumerate(domains.quasi)),
             tuple(
-                SensitiveAttribute(own, table[sensitive_column(s)].to_numpy())
-                for s, own in enumerate(domains.sensitive)
+                SensitiveAttribute(domain, table[sensitive_column(s)].to_numpy())
+                for s, domain in enumerate(domains.sensitive)
             ),
             n,
         )
@@ -175,7 +176,7 @@ class GroupCell:
         width[0] = certainty_penalty(codes, partition, self.occurring)  # of all the rows, on one of them
         marks = marks_of_classes(recoded.cells, recoded.n_classes)
         beside = {NUMBER: table[NUMBER], SEAT: table[SEAT], WIDTH: width}
-        beside |= {name: own[recoded.classes] for name, own in zip((HIGH, LOW), marks, strict=True)}
+        beside |= {name: mark[recoded.classes] for name, mark in zip((HIGH, LOW), marks, strict=True)}
         beside |= {name: table[name] for name in map(sensitive_column, range(len(domains.sensitive)))}
         renamed = {cell_column(c): typed[name] for c, name in enumerate(self.shape.published)}
         return pl.DataFrame({**beside, **renamed}).select(self.returns.names()).cast(dict(self.returns))  # type: ignore[arg-type]
@@ -185,8 +186,8 @@ def marks_of_classes(cells: Mapping[str, Cells], n: int) -> tuple[IntArray, IntA
     """Return two numbers for each class, in which two classes agree only if their boxes are equal."""
     marks = []
     for seed in (1, 2):
-        texts = [own.text.hash(seed=seed).to_numpy()[own.index] for own in cells.values()]
-        columns = pl.DataFrame({f"x{at}": own for at, own in enumerate(texts)})
+        texts = [column_cells.text.hash(seed=seed).to_numpy()[column_cells.index] for column_cells in cells.values()]
+        columns = pl.DataFrame({f"x{at}": column for at, column in enumerate(texts)})
         marks.append(columns.hash_rows(seed=seed).to_numpy().view(np.int64) if texts else np.zeros(n, np.int64))
     return marks[0], marks[1]
 
@@ -206,8 +207,8 @@ class CountGroups:
         many = int(boxes.max()) + 1
         read = self.references if self.model.tags.reads_values else {}
         histograms = {
-            name: Histogram.of(boxes, table[sensitive_column(s)].to_numpy(), many, len(own.counts))
-            for s, (name, own) in enumerate(read.items())
+            name: Histogram.of(boxes, table[sensitive_column(s)].to_numpy(), many, len(column_values.counts))
+            for s, (name, column_values) in enumerate(read.items())
         }
         stats = GroupStats(np.bincount(boxes, minlength=many).astype(np.int64), histograms, dict(read))
         levels = [part.achieved(stats) for part in self.model.parts]
@@ -229,7 +230,7 @@ class GroupedShards:
 
 
 def group_in_shards(
-    engine: Engine, pieces: Pieces, shape: Shape, model: Model, method: Mondrian, rng: Dice, assembly: Dice
+    engine: Engine, pieces: TablePieces, shape: Shape, model: Model, method: Mondrian, rng: Dice, assembly: Dice
 ) -> GroupedShards:
     """Group a table cell by cell; ``rng`` and ``assembly`` are the dice of a release in memory."""
     dice = rng.child("groups")
@@ -245,7 +246,7 @@ def group_in_shards(
     rows = placed.each(CELL, work, returns)
     coded.drop()
     groups, achieved = _reached(rows, model, top.references, buckets_for(top.n, engine.shard_rows))
-    weights = sum(own.weight for own in domains.quasi)
+    weights = sum(domain.weight for domain in domains.quasi)
     widths = rows.map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].to_numpy()
     width = float(np.sort(widths).sum()) / max(top.n * weights, 1)  # sorted: the sum does not depend on the shards
     return GroupedShards(rows, typed, forms, shape, top.n, groups, achieved, width)
@@ -270,7 +271,7 @@ def _reached(
         .each(BUCKET, CountGroups(model, references), _REACHED)
         .collect()
     )
-    levels = [json.loads(own) for own in found["levels"]]
+    levels = [json.loads(level) for level in found["levels"]]
     return int(found["groups"].sum()), told_together([worst(parts) for parts in zip(*levels, strict=True)])
 
 
@@ -290,10 +291,10 @@ def check_whole(n: int, references: Mapping[str, Reference], model: Model) -> No
     """Refuse a table that does not satisfy the model even as one group."""
     read = references if model.tags.reads_values else {}
     histograms = {}
-    for name, own in read.items():
-        codes = np.flatnonzero(own.counts)
+    for name, column_values in read.items():
+        codes = np.flatnonzero(column_values.counts)
         histograms[name] = Histogram.of_counts(
-            np.zeros(len(codes), np.int64), codes, own.counts[codes], 1, len(own.counts)
+            np.zeros(len(codes), np.int64), codes, column_values.counts[codes], 1, len(column_values.counts)
         )
     whole = GroupStats(np.array([n], np.int64), histograms, dict(read))
     for part in model.parts:

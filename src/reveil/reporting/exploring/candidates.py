@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from reveil.series.config import Config
 
 METHOD = "method"
+FORM, OLD_FORM = "form", "angelize"  # two names of one setting: whichever a config has goes on
 LARGEST_GRID = 200  # candidates; more are a mistake
 # For each kind of guarantee, what is usual: few enough that a table of 50,000 records takes a minute.
 _USUAL: dict[str, dict[str, tuple[JSON, ...]]] = {
     "static": {"k": (3, 5, 10, 20), METHOD: ("mondrian", "bang")},
     "refinement": {"k": (5, 10, 20), "l": (2, 3)},
     "m-invariance": {"m": (2, 3, 4, 6)},
-    "tau-safety": {"m": (2, 3, 4, 6), "angelize": (False, True)},
-    "global": {"releases": (2, 3, 5)},
+    "tau-safety": {"m": (2, 3, 4, 6), FORM: ("boxes", "angelized")},
+    "global": {"releases": (2, 3, 5), "alpha": (2.0, 3.0, 5.0)},  # whichever the strategy has
     "worlds": {"l": (2, 3, 4)},
 }
 
@@ -55,8 +56,10 @@ class Candidate:
         """Return candidates that differ in what is usually chosen and can be replaced by itself."""
         names = {each.name for each in fields(self.guarantee)}  # type: ignore[arg-type]  # guarantees are dataclasses
         usual = {key: values for key, values in _USUAL.get(self.guarantee.kind, {}).items() if key in names}
+        unset = {OLD_FORM: None} if FORM in usual else {}
         for values in product(*usual.values()):
-            guarantee = replace(self.guarantee, **dict(zip(usual, values, strict=True)))  # type: ignore[type-var]
+            changes = dict(zip(usual, values, strict=True)) | unset
+            guarantee = replace(self.guarantee, **changes)  # type: ignore[type-var]
             yield Candidate.of(guarantee, self.method)
 
 
@@ -81,7 +84,7 @@ def asked(tries: Sequence[str]) -> dict[str, tuple[JSON, ...]]:
 def of_config(config: Config, table: Mapping[str, JSON], tries: Mapping[str, tuple[JSON, ...]]) -> list[Candidate]:
     """Return the candidates for a config: what is asked for, or what is usual, and the config's own as the last."""
     kind = config.guarantee.kind
-    chosen = dict(tries) or {key: values for key, values in _USUAL.get(kind, {}).items() if _has(config, table, key)}
+    chosen = dict(tries) or _usual(config, table)
     places = {key: _place(config, key) for key in chosen}
     if not chosen:
         raise ConfigError(f"nothing usual is known to try for the guarantee {kind!r}", hint='Say what: --try "k=5,10".')
@@ -110,13 +113,27 @@ def with_changes(table: Mapping[str, JSON], changes: Mapping[tuple[str, str], JS
     return {**changed}
 
 
+def _usual(config: Config, table: Mapping[str, JSON]) -> dict[str, tuple[JSON, ...]]:
+    """Return what is usually tried, under the names that the config has for it."""
+    found: dict[str, tuple[JSON, ...]] = {}
+    written = object_in(table["guarantee"])
+    for key, values in _USUAL.get(config.guarantee.kind, {}).items():
+        if key == FORM and OLD_FORM in written:
+            if FORM not in written:  # where both are there, another form would contradict one of them
+                found[OLD_FORM] = tuple(value == "angelized" for value in values)
+        elif _has(config, table, key):
+            found[key] = values
+    return found
+
+
 def _has(config: Config, table: Mapping[str, JSON], key: str) -> bool:
     """Return whether a usual setting can be tried: another method only where none with settings is chosen."""
     if key == METHOD:
         return len(object_in(table.get(METHOD, {}))) < 2
-    if key == "l":
-        return "l" in object_in(table["guarantee"])
-    return key == "releases" or key in {setting.name for setting in fields(config.guarantee)}  # type: ignore[arg-type]
+    written = object_in(table["guarantee"])
+    if key == "l" or config.guarantee.kind == "global":
+        return key in written
+    return key in {setting.name for setting in fields(config.guarantee)}  # type: ignore[arg-type]
 
 
 def _place(config: Config, key: str) -> tuple[str, str]:

@@ -139,10 +139,7 @@ def _tau_safety(found: Profile, answers: Answers) -> Choice | str:
 
 
 def _larger_m(column: ColumnProfile, m: int, *, fixed: bool) -> Iterable[str]:
-    price = _price(column, m, fixed=fixed)
-    if column.type is Type.NUMBER and column.distinct == feasible.BINS:  # what will lie in a range is not known yet
-        price = f"of about {feasible.BINS} ranges none should have more than {_at_most(feasible.top_share(column))}"
-    yield f"{_begun(price)}; later releases add made-up rows where people leave or change."
+    yield f"{_begun(_price(column, m, fixed=fixed))}; later releases add some where people leave or change."
     largest = feasible.largest_m(column, fixed=fixed, most=_WIDEST_M)
     if largest > m:
         yield f"m = {largest} would be possible with at most {feasible.FEW_COUNTERFEITS:.0%} made-up rows."
@@ -166,6 +163,9 @@ def _price(column: ColumnProfile, m: int, *, fixed: bool) -> str:
     if values < needed:
         more = "" if fixed else f" (or {m}, where values never change: init --fixed)"
         return f"m = {m} needs {needed} different values{more}, and {column.name!r} has {values:,}"
+    if rows == 0 and column.type is Type.NUMBER and column.distinct == feasible.BINS:  # nobody has counted them yet
+        ranges = f"of about {feasible.BINS} ranges of {column.name!r} none should have more than {_at_most(share)}"
+        return f"{ranges}: m = {m} needs no made-up rows at first"
     if rows == 0:
         return f"no value of {column.name!r} has more than {_at_most(share)}: m = {m} needs no made-up rows at first"
     return f"one value of {column.name!r} has {share:.0%}: m = {m} needs about {rows:.2g} made-up rows per person"

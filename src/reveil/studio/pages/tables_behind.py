@@ -27,7 +27,7 @@ def tables_of_series(visit: Visit, state: SeriesState | None) -> dict[str, int]:
     """Return the tables of all the releases of a series; nothing where one of them is not known or not there."""
     if state is None:
         return {}
-    own = [one for one in visit.releases() if one.series == state.found.name]
-    found = tables_behind(visit, [one.path for one in sorted(own, key=lambda one: one.release or 0)])
+    made = [one for one in visit.releases() if one.series == state.found.name]
+    found = tables_behind(visit, [one.path for one in sorted(made, key=lambda one: one.release or 0)])
     there = {one.path for one in visit.raw_tables()}
     return found if len(found) == len(state.releases) and set(found) <= there else {}

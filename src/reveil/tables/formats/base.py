@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from reveil.tables.formats.dialect import Dialect
@@ -72,6 +72,14 @@ class Format(ABC):
         The bytes depend on the cells alone, not on how many threads made them. Failures are among :data:`FAILURES`.
         """
 
+    def write_pieces(self, pieces: Iterable[pl.DataFrame], path: Path) -> None:
+        """Write a table that comes in pieces, one behind the other: the same bytes as in one."""
+        self.write(pl.concat(list(pieces)), path)
+
+    def read_pieces(self, path: Path) -> Iterator[pl.DataFrame]:
+        """Read the table of a release as :meth:`read` does, in pieces that lie one behind the other."""
+        yield self.read(path).frame
+
     def plain_name(self, name: str) -> str:
         """Return the name of a column of a release as it was before :meth:`write`, from what :meth:`read` returned."""
         return name
@@ -89,6 +97,14 @@ class ReadOnly(Format):
     def write(self, table: pl.DataFrame, path: Path) -> None:  # noqa: ARG002
         """Refuse: nobody asks for it, since its ending is none of a release."""
         raise OSError(f"releases are not written as {path.suffix}")
+
+    def write_pieces(self, pieces: Iterable[pl.DataFrame], path: Path) -> None:  # noqa: ARG002
+        """Refuse, as above."""
+        raise OSError(f"releases are not written as {path.suffix}")
+
+    def read_pieces(self, path: Path) -> Iterator[pl.DataFrame]:
+        """Read all at once."""
+        yield self.read(path).frame
 
     def says_more(self, path: Path) -> bool:  # noqa: ARG002
         """Return yes: no release is of this format."""

@@ -24,11 +24,12 @@ from reveil.tables.formats.known import check_path
 from reveil.tables.formats.place import Lines, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _FOUND = (b",", b";", b"\t")  # separators that a header shows by itself
 _CHUNK = 1 << 20
+_PIECE = 1 << 25  # bytes of a release that are read at once
 _HEADER = 1 << 16  # bytes of a file that are looked at for names
 # How a name begins that a spreadsheet would run, or that is quoted already.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", '"')
@@ -70,9 +71,28 @@ class CsvFile(Format):
 
     def write(self, table: pl.DataFrame, path: Path) -> None:
         """Write cells as they are, and names that a program could make more of as JSON strings."""
-        header = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if _is_quoted(name)}
-        # A null alone on its line would be an empty line, which no reader counts.
-        table.rename(header).write_csv(path, null_value='""' if table.width == 1 else None)
+        self.write_pieces([table], path)
+
+    def write_pieces(self, pieces: Iterable[pl.DataFrame], path: Path) -> None:
+        """Write pieces one behind the other: the whole text is never in memory."""
+        with path.open("wb") as file:
+            for number, table in enumerate(pieces):
+                names = {name: json.dumps(name, ensure_ascii=False) for name in table.columns if _is_quoted(name)}
+                # A null alone on its line would be an empty line, which no reader counts.
+                null = '""' if table.width == 1 else None
+                table.rename(names).write_csv(file, null_value=null, include_header=not number)
+
+    def read_pieces(self, path: Path) -> Iterator[pl.DataFrame]:
+        """Read a text in pieces of whole records; each is checked as a text of its own."""
+        written = replace(self.dialect, separator=self.separator)
+        before = 0
+        for data in _pieces_of(path):
+            try:
+                yield read_csv(path, dialect=written, data=data).frame
+            except DataError as error:
+                error.line = None if error.line is None else error.line + before
+                raise
+            before += data.count(b"\n", _header_end(data))
 
     def plain_name(self, name: str) -> str:
         """Return a column name as it was before it was quoted as JSON; what is no JSON stays as it is."""
@@ -86,6 +106,41 @@ class CsvFile(Format):
     def says_more(self, path: Path) -> bool:  # noqa: ARG002
         """Return no: every byte is in a cell or a name, and those are read."""
         return False
+
+
+def _pieces_of(path: Path) -> Iterator[bytes]:
+    """Cut a text at ends of records, each piece with the header before it.
+
+    A line ends a record where an even number of quotes stands before its end: in a table that may be read, quotes
+    begin and end cells or come in pairs.
+    """
+    check_path(path)
+    try:
+        with path.open("rb") as file:
+            rest, header, first = b"", b"", True
+            while True:
+                block = file.read(_PIECE)
+                data = rest + block
+                if first:
+                    header = data[: _header_end(data)]
+                end = len(data) if not block else _last_end(data)
+                if end > len(header) * first or (first and not block):
+                    yield data[:end] if first else header + data[:end]
+                    rest, first = data[end:], False
+                else:
+                    rest = data
+                if not block:
+                    return
+    except OSError:
+        raise FileError("cannot read this file", file=path, hint="Check its permissions.") from None
+
+
+def _last_end(data: bytes) -> int:
+    """Return where the last whole record of a text ends, that begins with a record; 0 where none does."""
+    end = data.rfind(b"\n") + 1
+    while end and data.count(b'"', 0, end) % 2:
+        end = data.rfind(b"\n", 0, end - 1) + 1
+    return end
 
 
 def guessed_names(path: Path) -> list[str]:

@@ -81,10 +81,10 @@ def read_snapshot(source: object, schema: Schema) -> Snapshot:
     else:
         frame, native = from_native(source, schema)
         place, from_text, origin = Place("the frame"), False, "the frame"
-    return settled(frame, schema, place, from_text=from_text, origin=origin, native=native)
+    return with_types_of(frame, schema, place, from_text=from_text, origin=origin, native=native)
 
 
-def settled(
+def with_types_of(
     frame: pl.DataFrame, schema: Schema, place: Place, *, from_text: bool, origin: str, native: str = "polars"
 ) -> Snapshot:
     """Give a table that was read its types and check it."""

@@ -35,6 +35,7 @@ class GuaranteeJudge:
 
     kind: ClassVar[str]
     remembers: ClassVar[bool] = False  # whether a release depends on those before it
+    by_person: ClassVar[bool] = False  # whether books are compared with its record person by person
     own_settings: ClassVar[frozenset[str]] = frozenset()  # settings beside those of groups
     fixed: ClassVar[tuple[str, ...]] = ()  # settings that a manifest must repeat
     may_count: ClassVar[frozenset[str]] = frozenset()  # of suppressed, withheld, dirty, counterfeits

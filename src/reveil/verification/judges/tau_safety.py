@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SETS = Kept("judged_sets", keys=("high", "low"))
 MEMBERS = Kept("judged_members", keys=("high", "low", "value_high", "value_low"), personal=False)
 
+_AT_ONCE = 1 << 20  # rows whose people are looked up in the record at once
 _SHOWN = "Who is in the table is shown"
 
 
@@ -38,10 +39,26 @@ def _form(settings: Mapping[str, JSON]) -> str:
     return str(settings.get("form") or ("angelized" if settings.get("angelize") else "boxes"))
 
 
+def _broken(now: pl.DataFrame, before: pl.DataFrame, members: pl.DataFrame, record: Record) -> int:
+    """Count the persons whose set shares some values, and not all, with one that they were told."""
+    both = now.join(before, on="who")
+    pairs = both.filter(pl.col("now") != pl.col("before")).group_by("now", "before").len("persons")
+    if not pairs.height:
+        return 0
+    known = record.rows(MEMBERS, "high", halves(pairs["before"].to_numpy())[0])
+    known = known.select(
+        before=pl.Series(whole(known["high"].to_numpy(), known["low"].to_numpy())),
+        value=pl.Series(whole(known["value_high"].to_numpy(), known["value_low"].to_numpy())),
+    )
+    shared = pairs.join(known, on="before").join(members, on=["now", "value"], how="semi")
+    return int(shared.unique(["now", "before"])["persons"].sum())
+
+
 class TauSafety(Signatures):
     """Judge the releases of a series in which people come, go, return and change."""
 
     kind: ClassVar[str] = "tau-safety"
+    by_person: ClassVar[bool] = True
     own_settings: ClassVar[frozenset[str]] = frozenset(
         ["angelize", "form", "strict", "blind", "fixed", "together", "independent"]
     )
@@ -85,40 +102,36 @@ class TauSafety(Signatures):
 
         Where quasi values have boxes of their own, those hold m rows at least, or everybody.
         """
-        sizes = np.unique(shown.release.classes, return_counts=True)[1]
-        if _form(promised.settings) == "angelized" and (sizes < min(promised.settings["m"], sizes.sum())).any():
-            raise unsafe("a box of the first table has fewer rows than m")
-        set_of_group = sets_of(shown)
-        now = pl.DataFrame({"who": shown.who[shown.real], "now": set_of_group[shown.group]})
+        if _form(promised.settings) == "angelized":
+            sizes = np.unique(shown.release.classes, return_counts=True)[1]
+            if (sizes < min(promised.settings["m"], sizes.sum())).any():
+                raise unsafe("a box of the first table has fewer rows than m")
         strict = promised.settings.get("strict", True)
-        before = record.of(SETS, shown.who[shown.real])
-        before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
+        set_of_group = sets_of(shown)
         group, mark, _ = shown.members
         members = pl.DataFrame({"now": set_of_group[group], "value": mark}).unique()
-        both = now.join(before, on="who")
-        pairs = both.filter(pl.col("now") != pl.col("before")).group_by("now", "before").len("persons")
-        if strict and pairs.height:
-            known = record.rows(MEMBERS, "high", halves(pairs["before"].to_numpy())[0])
-            known = known.select(
-                before=pl.Series(whole(known["high"].to_numpy(), known["low"].to_numpy())),
-                value=pl.Series(whole(known["value_high"].to_numpy(), known["value_low"].to_numpy())),
+        broken, found = 0, []
+        for start in range(0, len(shown.real), _AT_ONCE):
+            rows = shown.real[start : start + _AT_ONCE]
+            now = pl.DataFrame({"who": shown.who[rows], "now": set_of_group[shown.groups.of_row[rows]]})
+            before = record.of(SETS, shown.who[rows])
+            before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
+            broken += _broken(now, before, members, record) if strict else 0
+            found.append(now.join(before.rename({"before": "now"}), on=["who", "now"], how="anti").unique())
+        if broken:
+            raise unsafe(
+                f"{broken:,} persons would get a signature that is neither equal to one they were told nor shares "
+                "nothing with it"
             )
-            shared = pairs.join(known, on="before").join(members, on=["now", "value"], how="semi")
-            broken = shared.unique(["now", "before"])["persons"].sum()
-            if broken:
-                raise unsafe(
-                    f"{broken:,} persons would get a signature that is neither equal to one they were told nor shares "
-                    "nothing with it"
-                )
-        new = now.join(before.rename({"before": "now"}), on=["who", "now"], how="anti").unique()
+        new = pl.concat(found) if found else pl.DataFrame(schema={"who": pl.Int64, "now": pl.Int64})
         told = members.join(new.select("now").unique(), on="now", how="semi")
         high, low = halves(told["now"].to_numpy())
         value_high, value_low = halves(told["value"].to_numpy())
         sets_high, sets_low = halves(new["now"].to_numpy())
-        rows = SETS.frame(who=new["who"], high=sets_high, low=sets_low)
+        rows_told = SETS.frame(who=new["who"], high=sets_high, low=sets_low)
         cleared = None if strict else new.select("who")
         return (
-            Entry(SETS, rows, cleared),
+            Entry(SETS, rows_told, cleared),
             Entry(MEMBERS, MEMBERS.frame(high=high, low=low, value_high=value_high, value_low=value_low)),
         )
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from tests.core.kernels.plain.ranges import Point, inside
+from tests.core.kernels.plain.ranges import inside
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.core.kernels.plain.ranges import Point
 
 
 def tally(

@@ -1,0 +1,177 @@
+"""Cuts of a table in shards, and the work that counts by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.engines.shards import COUNTED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from reveil.core.arrays import CodeArray, IntArray
+
+CELL = "cell"
+_COUNTS = pl.Schema({CELL: pl.Int32, "attribute": pl.Int32, "code": pl.Int32, COUNTED: pl.Int64})
+_HALVES = pl.Schema(
+    {CELL: pl.Int32, "turn": pl.Int32, "right": pl.Int32, "sensitive": pl.Int32, "code": pl.Int32, COUNTED: pl.Int64}
+)
+_DENSE = 8  # cells of a table of counts for each record, up to which counting in it is faster than sorting
+
+
+def quasi_column(a: int) -> str:
+    """Return the name of the column of codes of a quasi attribute."""
+    return f"q{a}"
+
+
+def sensitive_column(s: int) -> str:
+    """Return the name of the column of codes of a sensitive attribute."""
+    return f"s{s}"
+
+
+@dataclass(frozen=True)
+class CellCut:
+    """Records of a cell go left whose code of an attribute is at most ``code``; ``left`` of them do."""
+
+    attribute: int
+    code: int
+    left: int
+
+
+@dataclass(frozen=True)
+class CutTree:
+    """The cuts so far. Node i is cut at ``code[i]`` along ``attribute[i]``, into nodes ``below[i]`` and the next one.
+
+    A node that is not cut is a cell (attribute -1).
+    """
+
+    attribute: IntArray = field(repr=False)
+    code: CodeArray = field(repr=False)
+    below: IntArray = field(repr=False)
+
+    @classmethod
+    def uncut(cls) -> CutTree:
+        """Return the tree of one cell."""
+        return cls(np.array([-1]), np.array([-1], np.int32), np.array([-1]))
+
+    def with_cuts(self, made: Mapping[int, CellCut]) -> tuple[CutTree, list[int]]:
+        """Cut some cells; return the new tree and the cells that came of them, two for each."""
+        attribute, code, below = self.attribute.copy(), self.code.copy(), self.below.copy()
+        new = []
+        for at, cell in enumerate(sorted(made)):
+            first = len(self.attribute) + 2 * at
+            attribute[cell], code[cell], below[cell] = made[cell].attribute, made[cell].code, first
+            new += [first, first + 1]
+        more = len(new)
+        return (
+            CutTree(
+                np.append(attribute, np.full(more, -1)),
+                np.append(code, np.full(more, -1)).astype(np.int32),
+                np.append(below, np.full(more, -1)),
+            ),
+            new,
+        )
+
+    def cells(self, codes: Sequence[CodeArray]) -> CodeArray:
+        """Return the cell of each record, given its codes column by column."""
+        node = np.zeros(len(codes[0]), np.int32)
+        inside = np.zeros(len(node), np.int32) + np.arange(len(node), dtype=np.int32)
+        table = np.stack(codes)
+        while len(inside):
+            inner = self.attribute[node[inside]] >= 0
+            inside = inside[inner]
+            here = node[inside]
+            goes_right = table[self.attribute[here], inside] > self.code[here]
+            node[inside] = self.below[here] + goes_right
+        return node
+
+
+@dataclass(frozen=True)
+class CountCodes:
+    """Work: how often each code of each attribute occurs in some cells."""
+
+    tree: CutTree
+    cells: tuple[int, ...]
+    sizes: tuple[int, ...]  # codes of each attribute
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Count a shard."""
+        codes = _codes(table, len(self.sizes))
+        place = _places(self.tree, self.cells, codes)
+        asked = place >= 0
+        if not asked.all():
+            place, codes = place[asked], [column[asked] for column in codes]
+        found = [_COUNTS.to_frame()]
+        for a, (column_codes, size) in enumerate(zip(codes, self.sizes, strict=True)):
+            key, many = _counted(place.astype(np.int64) * size + column_codes, len(self.cells) * size)
+            columns = {CELL: np.array(self.cells, np.int32)[key // size], "code": key % size, COUNTED: many}
+            counts = pl.DataFrame(columns).with_columns(pl.lit(a, pl.Int32).alias("attribute"))
+            found.append(counts.select(_COUNTS.names()).cast(dict(_COUNTS)))  # type: ignore[arg-type]
+        return pl.concat(found)
+
+
+@dataclass(frozen=True)
+class CountHalves:
+    """Work: how often each sensitive value occurs in both halves that cuts of some cells would leave."""
+
+    tree: CutTree
+    tried: Mapping[int, tuple[CellCut, ...]]
+    quasi: int
+    sizes: tuple[int, ...]  # codes of each sensitive attribute
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Count a shard."""
+        codes = _codes(table, self.quasi)
+        cells = tuple(sorted(self.tried))
+        place = _places(self.tree, cells, codes)
+        values = [table[sensitive_column(s)].to_numpy() for s in range(len(self.sizes))]
+        found = [_HALVES.to_frame()]
+        for at, cell in enumerate(cells):
+            inside = np.flatnonzero(place == at)
+            for turn, cut in enumerate(self.tried[cell]):
+                right = (codes[cut.attribute][inside] > cut.code).astype(np.int64)
+                for s, size in enumerate(self.sizes):
+                    key, many = _counted(right * size + values[s][inside], 2 * size)
+                    columns = {"right": key // size, "code": key % size, COUNTED: many}
+                    counts = pl.DataFrame(columns).with_columns(
+                        pl.lit(cell, pl.Int32).alias(CELL), pl.lit(turn).alias("turn"), pl.lit(s).alias("sensitive")
+                    )
+                    found.append(counts.select(_HALVES.names()).cast(dict(_HALVES)))  # type: ignore[arg-type]
+        return pl.concat(found)
+
+
+@dataclass(frozen=True)
+class PlaceInCells:
+    """Work: the cell of each record, as a column beside the others."""
+
+    tree: CutTree
+    quasi: int
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Place a shard."""
+        return table.with_columns(pl.Series(CELL, self.tree.cells(_codes(table, self.quasi)), pl.Int32))
+
+
+def _codes(table: pl.DataFrame, many: int) -> list[CodeArray]:
+    return [table[quasi_column(a)].to_numpy() for a in range(many)]
+
+
+def _places(tree: CutTree, cells: Sequence[int], codes: Sequence[CodeArray]) -> CodeArray:
+    """Return the place of each record's cell among some, -1 where it is none of them."""
+    place = np.full(len(tree.attribute), -1, np.int32)
+    place[list(cells)] = np.arange(len(cells), dtype=np.int32)
+    return place[tree.cells(codes)]
+
+
+def _counted(keys: IntArray, room: int) -> tuple[IntArray, IntArray]:
+    """Return the different keys, ascending, and how often each occurs."""
+    if room <= _DENSE * len(keys) + 1024:
+        dense = np.bincount(keys, minlength=room)
+        found = np.flatnonzero(dense)
+        return found, dense[found].astype(np.int64)
+    found, many = np.unique(keys, return_counts=True)
+    return found, many.astype(np.int64)
