@@ -36,8 +36,9 @@ CLAIMED = {"cp": ("certainty penalty", 5, "figure 3.10"), "dcp": ("discernibilit
            "kl": ("divergence", 9, "figure 3.9")}  # fmt: skip
 WHYS = {
     "cp": "Against its own tree, grown record by record, the source is right. Neighbours in the order of the leaves "
-    "make long groups, and merging by density is clearly better, by more than the source found. A tree packed for k itself is as good as compact BangA, and better from k = 100 up: merged "
-    "clusters become long, too. Nested regions are not shrunk to their records.",
+    "make long groups, and merging by density is clearly better, by more than the source found. A tree packed "
+    "for k itself is as good as compact BangA, and better from k = 100 up: merged clusters become long, too. "
+    "Nested regions are not shrunk to their records.",
     "dcp": "A scan of leaves of 5 gives groups of k to k + 9, a packed leaf has k to 2k-1: near the least there is, k "
     "for each record. Merging blocks two by two overshoots k. Grown leaves are fuller than packed ones, as in the "
     "source's tree, and still nearer to k.",
