@@ -14,6 +14,8 @@ import polars as pl
 
 import reveil as rv
 from reveil.releases.release import Release
+from reveil.series.config import load_config
+from reveil.series.publishing import publish_file
 from reveil.tables.snapshot import read_snapshot
 from reveil.verification import verify
 from tests.cli.run import reveil
@@ -156,6 +158,18 @@ def a_guarantee():
     assert refused.returncode == 1, (refused.stdout, refused.stderr)
 
 
+def an_engine():
+    config = written(f'[series]\nname = "toy"\n{STATIC}\n[engine]\nkind = "counting"\n')
+    people().write_parquet("raw.parquet")
+    run("publish", "raw.parquet", "-c", config, "-o", "out/", "-q")
+    assert json.loads(Path("out", "manifest.json").read_text())["engine"]["kind"] == "counting"
+    run("verify", "out/", "raw.parquet", "-c", config)
+    from reveil_toys.counting_engine import CountingEngine
+
+    published_here = publish_file(load_config(config), "raw.parquet", "again/")
+    assert (published_here.how, CountingEngine.opened_for) == ("published", [RECORDS])
+
+
 def a_store_of_vaults():
     config = written(f'[series]\nname = "toy"\nvault = "pieces://{Path.cwd()}/kept"\n{STATIC}')
     for number in (1, 2):
@@ -180,6 +194,7 @@ TRIALS = (
     a_question,
     an_attack,
     a_guarantee,
+    an_engine,
     a_store_of_vaults,
 )
 

@@ -213,12 +213,12 @@ def rows_nearly_in_the_order_of_the_table(patch, tmp_path):
 
 @sabotage("guarantee static", "metadata")
 def a_raw_value_in_parquet_metadata(patch, tmp_path):
-    from reveil.releases import release
+    from reveil.tables.formats.parquet_file import ParquetFile
 
-    def wrong(table, path):
+    def wrong(_, table, path):
         table.rechunk().write_parquet(path, compression="zstd", statistics=False, metadata={"first": "P 17"})
 
-    patch.setattr(release, "write_table", wrong)
+    patch.setattr(ParquetFile, "write", wrong)
     made = rv.Series.open(tmp_path / "vault", PEOPLE, rv.Static(k=4))
     made.publish_to(tmp_path / "r.parquet", FRAME)
 

@@ -17,6 +17,11 @@ SOURCE = Path(reveil.__file__).parent
 # Options in messages that no page can lead to: those of the commands that are not here, and of starting the studio.
 ELSEWHERE = {
     *("host", "port", "token-file", "tls-cert", "tls-key"),
+    *(
+        "engine",
+        "archives",
+        "version",
+    ),  # where tables are worked on is said in the config; what is said to other programs
     *("backup", "roles", "once", "fixed", "check", "abandon", "budget", "series", "known"),
 }
 
