@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -16,6 +17,7 @@ import reveil as rv
 from reveil.core.errors import ConfigError
 from tests.cli.run import reveil
 
+SERIES = int(os.environ.get("REVEIL_SERIES", "400"))  # as in test_every_level
 SCHEMA = rv.Schema(person="pid", quasi="age", sensitive=["a", "b", "c"])
 
 
@@ -66,7 +68,7 @@ def test_exact_against_brute_force(groups, many):
 
 
 @pytest.mark.slow
-@settings(max_examples=5000, deadline=None)
+@settings(max_examples=SERIES, deadline=None)
 @given(GROUPS, st.sampled_from([1, 2]))
 def test_exact_against_brute_force_many(groups, many):
     _compare(groups, many)
