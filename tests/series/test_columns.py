@@ -290,15 +290,19 @@ def test_a_value_that_too_many_have_is_refused_with_the_m_that_fits(tmp_path):
         ('site = "plain"', 'site = "identifier"'),
         ('drug = "sensitive"', 'drug = "identifier"'),
         ("drug = 2", "drug = 3"),
+        ('site = "plain"', 'site = "plain"\nroom = "sensitive"'),
     ],
-    ids=["other bins", "plain dropped", "column dropped", "other m"],
+    ids=["other bins", "plain dropped", "column dropped", "other m", "column added"],
 )
 def test_what_a_running_series_does_not_change(clinic, tmp_path, before, after):
     config = CONFIG.replace("clinic.vault", f"{clinic}/clinic.vault").replace(before, after)
     if "identifier" in after and "drug" in after:
         config = config.replace("drug = 2, ", "")
+    if "room" in after:
+        config = config.replace("income = 2 }", "income = 2, room = 2 }")
     (tmp_path / "reveil.toml").write_text(config)
-    LATER.write_csv(tmp_path / "raw.csv")
+    table = LATER.with_columns(room=pl.format("room{}", pl.col("zip"))) if "room" in after else LATER
+    table.write_csv(tmp_path / "raw.csv")
     arguments = ["publish", f"{tmp_path}/raw.csv", "-c", f"{tmp_path}/reveil.toml", "-o", f"{tmp_path}/r.csv"]
     done = reveil(*arguments)
     assert (done.returncode, "settings are not those" in done.stderr) == (1, True), done.stderr
