@@ -10,6 +10,7 @@ import pytest
 
 import reveil as rv
 from reveil.releases.manifest_files import digest_of
+from reveil.reporting.page import render
 from tests.cli.run import reveil
 
 ILL = [f"ill{v}" for v in range(12)]
@@ -307,3 +308,23 @@ def test_what_a_running_series_does_not_change(clinic, tmp_path, before, after):
     done = reveil(*arguments)
     assert (done.returncode, "settings are not those" in done.stderr) == (1, True), done.stderr
     assert not (tmp_path / "r.csv").exists()
+
+
+def test_counterfeits_are_counted_among_the_values_and_not_among_the_rows(tmp_path):
+    """They stand in no row of the first table: 60 of two columns beside 60 rows are not all of the rows."""
+    crowd = pl.DataFrame({"pid": range(60), "age": range(60), "site": ["s"] * 60}).with_columns(
+        ill=pl.Series(["ill0"] * 30 + [f"ill{1 + v % 11}" for v in range(30)]),
+        drug=pl.Series([f"drug{v % 9}" for v in range(60)]),
+    )
+    schema = rv.Schema(person="pid", quasi="age", sensitive=["ill", "drug"], plain="site")
+    guarantee = rv.TauSafety(m={"ill": 3, "drug": 2}, form="angelized", counterfeits=1.0, independent=True)
+    strict = rv.Series.open(tmp_path / "v", schema, guarantee, limits={"counterfeits": 0.2})
+    with pytest.raises(rv.RefusedError, match=r"30 of 90 values of column 'ill' are counterfeits \(33.3%\), and"):
+        strict.publish(crowd)
+    series = rv.Series.open(tmp_path / "v", schema, guarantee)
+    assert series.publish(crowd).manifest.real_rows == 60
+    assert "30 of 90 values of column 'ill' are counterfeits (33.3%): more than 10%" in series.notes
+    told = rv.report(series)["releases"][0]
+    assert (told["made_up"], told["made_up_in"]) == (1 / 3, "ill")
+    assert told["left_out"] == {"suppressed": 0.0, "withheld": 0.0}
+    assert "of its values of ill (the most of any column) are counterfeits" in render(rv.report(series))

@@ -178,6 +178,11 @@ class Manifest(Mapping[str, JSON]):
                 found[name] = (*found.get(name, ()), column.name)
         return found
 
+    @property
+    def real_rows(self) -> int:
+        """How many rows are about somebody: where each sensitive column has a table, counterfeits are in those only."""
+        return self.rows - (0 if self.second_tables else self.counterfeits.total)
+
     def column(self, name: str) -> PublishedColumn:
         """Return the description of a column."""
         return next(column for column in self.columns if column.name == name)

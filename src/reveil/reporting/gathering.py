@@ -23,6 +23,7 @@ from reveil.core.errors import ConfigError, ReveilError
 from reveil.guarantees.settings import paths_of
 from reveil.models.any_group import AnyGroup
 from reveil.releases.groups import groups_of
+from reveil.releases.made_up import MadeUp, made_up_of
 from reveil.releases.manifest import version
 from reveil.releases.respelling import respelled
 from reveil.reporting.docstring_sections import GRADES, sections
@@ -170,7 +171,7 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, JSON]:
         "groups": manifest and manifest.groups,
         "group_sizes": sizes,
         "counterfeits": manifest and manifest.counterfeits.total,
-        "made_up": _made_up(manifest),
+        **_made_up(held),
         "suppressed": manifest and manifest.suppressed,
         "withheld": manifest and manifest.withheld,
         "left_out": _left_out(manifest),
@@ -190,9 +191,13 @@ def _release(held: Held, schema: Schema, notes: list[str]) -> dict[str, JSON]:
     }
 
 
-def _made_up(manifest: Manifest | None) -> float | None:
-    """Return the share of the rows that are counterfeit."""
-    return None if manifest is None or not manifest.rows else manifest.counterfeits.total / manifest.rows
+def _made_up(held: Held) -> dict[str, JSON]:
+    """Return the share of the rows that are counterfeit; where columns have tables, of the values of one, and which."""
+    manifest, release = held.manifest, held.release
+    if manifest is None or not manifest.rows or (release is None and manifest.second_tables):
+        return {"made_up": None, "made_up_in": None}
+    found = MadeUp(manifest.counterfeits.total, manifest.rows) if release is None else made_up_of(release)
+    return {"made_up": found.share, "made_up_in": found.column}
 
 
 def _left_out(manifest: Manifest | None) -> dict[str, JSON]:
@@ -200,7 +205,7 @@ def _left_out(manifest: Manifest | None) -> dict[str, JSON]:
     if manifest is None:
         return {"suppressed": None, "withheld": None}
     lost = manifest.withheld + (manifest.suppressed or 0)
-    records = max(manifest.rows - manifest.counterfeits.total - manifest.dirty + lost, 1)
+    records = max(manifest.real_rows - manifest.dirty + lost, 1)
     suppressed = None if manifest.suppressed is None else manifest.suppressed / records
     return {"suppressed": suppressed, "withheld": manifest.withheld / records}
 

@@ -34,4 +34,4 @@ def _placements(about: Holdings, held: Held, able: Sequence[Held]) -> pl.DataFra
     except ReveilError:  # no archive is kept of this release
         return None
     manifest = held.release.manifest
-    return found if found.height >= manifest.rows - manifest.counterfeits.total else None
+    return found if found.height >= manifest.real_rows else None

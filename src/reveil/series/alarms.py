@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, RefusedError
+from reveil.releases.made_up import MadeUp, made_up_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 _SUPPRESS, _DELTA = "suppress", "delta"
 # Two ways out of each, beside raising the limit.
 _WAYS_OUT = {
-    "counterfeits": "Merge the most common sensitive value with others or split it, or ask for a smaller m (before the "
-    "first release)",
+    "counterfeits": "Split the most common sensitive value into finer ones, or ask for a smaller m (before the first "
+    "release)",
     "withheld": "Publish the people together who were published together before, or wait until more of them are there",
     "suppressed": "Ask for a smaller k, l or a larger t, or leave quasi columns out (--columns)",
     "width": "Leave quasi columns out (--columns), or ask for a smaller k, l or m",
@@ -38,7 +39,8 @@ _WAYS_OUT = {
 class Alarms:
     """The section [limits]: how much of each there may be at most; ``groups`` is how many there must be at least.
 
-    ``counterfeits`` are a share of the rows, ``withheld`` and ``suppressed`` of the records, ``width`` the mean width
+    ``counterfeits`` are a share of the rows (where sensitive columns have tables of their own: of the values of the
+    column that has most), ``withheld`` and ``suppressed`` of the records, ``width`` the mean width
     of a cell, ``delta`` that of a sampled release. None: no limit, and a warning beyond what is usual.
     """
 
@@ -133,27 +135,27 @@ _FEW_GROUPS = 10
 
 def figures_of(prepared: Prepared, measures: Mapping[str, JSON] | None) -> dict[str, AlarmFigure]:
     """Return the figures of a release that was put together; ``measures`` are those that the vault keeps of it."""
-    return figures_in(prepared.release.manifest, measures, prepared.draft.snapshot.frame.height)
+    release, n = prepared.release, prepared.draft.snapshot.frame.height
+    return dict(_figures(release.manifest, made_up_of(release), measures, n))
 
 
 def figures_in(manifest: Manifest, measures: Mapping[str, JSON] | None, n: int) -> dict[str, AlarmFigure]:
-    """Return the figures of a release of ``n`` records by its manifest and its measures."""
-    return dict(_figures(manifest, measures, n))
+    """Return the figures of a release of ``n`` records without counterfeits, by its manifest and its measures."""
+    return dict(_figures(manifest, MadeUp(0, manifest.rows), measures, n))
 
 
-def _figures(manifest: Manifest, measures: Mapping[str, JSON] | None, n: int) -> Iterator[tuple[str, AlarmFigure]]:
+def _figures(
+    manifest: Manifest, made_up: MadeUp, measures: Mapping[str, JSON] | None, n: int
+) -> Iterator[tuple[str, AlarmFigure]]:
     lost = manifest.withheld + (manifest.suppressed or 0)
-    records = max(manifest.rows - manifest.counterfeits.total - manifest.dirty + lost, 1)
+    records = max(manifest.real_rows - manifest.dirty + lost, 1)
     delta = manifest.promise.settings.get(_DELTA)
-    for name, count, whole, what in (
-        ("counterfeits", manifest.counterfeits.total, max(manifest.rows, 1), "rows are counterfeits"),
-        ("withheld", manifest.withheld, records, "records are withheld"),
-        ("suppressed", manifest.suppressed, records, "records are suppressed"),
-    ):
+    often = f": more than {_OFTEN:.0%}"
+    yield "counterfeits", AlarmFigure(made_up.share, made_up.words, made_up.share > _OFTEN, often)
+    for name, count in (("withheld", manifest.withheld), ("suppressed", manifest.suppressed)):
         if count is not None:
-            words = f"{count:,} of {whole:,} {what} ({count / whole:.1%})"
-            unusual = name != "suppressed" and count / whole > _OFTEN
-            yield name, AlarmFigure(count / whole, words, unusual, f": more than {_OFTEN:.0%}")
+            words = f"{count:,} of {records:,} records are {name} ({count / records:.1%})"
+            yield name, AlarmFigure(count / records, words, name == "withheld" and count / records > _OFTEN, often)
     width = None if measures is None else measures.get("gcp") or 0.0  # where no column is generalised, cells are exact
     if isinstance(width, int | float):
         words = f"a cell is {width:.0%} of its column wide on average"

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from reveil.models.encoding import Codes
     from reveil.tables.snapshot import Snapshot
 
-WAYS_OUT = (
-    "Leave the column out, take coarser values by a hierarchy or bins, make one value of several columns (together), "
-    "or publish it under refinement or static in a series of its own people."
+WAYS_OUT = (  # coarser values would be fewer, and more people would have each of them
+    "Leave the column out, make one value of several columns (together), take finer values or bins, or publish it under "
+    "refinement or static in a series of its own people."
 )
 USUAL_COUNTERFEITS = 0.05  # for each record, that a column may need at first without being asked
 

@@ -34,5 +34,7 @@ def extras(parts: Parts) -> ExtrasChapter:
         chart = charts.bars("Rows added and records left out", parts.labels, series, y_label="rows", x_label="release")
     columns = [TableColumn("release", "release"), *(TableColumn(name, name) for name in NAMES)]
     if any(parts.values("made_up")):
-        columns.append(TableColumn("of the rows made up", "made_up", "share"))
+        by_column = any(parts.values("made_up_in"))
+        what = "of the rows made up" if not by_column else "made up of the values of the column that has most"
+        columns.append(TableColumn(what, "made_up", "share"))
     return ExtrasChapter(chart, parts.table("Added and left out, release by release", columns, parts.rows))

@@ -58,9 +58,11 @@ def glance(parts: Parts) -> GlanceChapter:
 
 def _price(parts: Parts, last: int) -> Iterator[Card]:
     """Show what the last release costs beside its width: what is zero is not shown."""
+    column = at(parts.content, f"releases.{last}.made_up_in")
+    made_up = "of its rows" if column is None else f"of its values of {column} (the most of any column)"
     for label, key, how in (
         ("groups in the last release", "groups", "count"),
-        ("of its rows are counterfeits", "made_up", "share"),
+        (f"{made_up} are counterfeits", "made_up", "share"),
         ("of its records were withheld because of earlier releases", "left_out.withheld", "share"),
         ("of its records were suppressed", "left_out.suppressed", "share"),
         ("its delta", "delta", "number"),

@@ -260,8 +260,8 @@ def _several(columns: list[ColumnProfile]) -> str:
     said += "".join(f" {reason}." for reason in _why_not(lacking))
     if lacking:
         said += (
-            " For these: leave them out (identifier), make one value of several (together), take coarser values by a "
-            "hierarchy or bins, or stay with refinement or static."
+            " For these: leave them out (identifier), make one value of several (together), take finer values or bins, "
+            "or stay with refinement or static."
         )
     if one is not None:
         said += f" With one column only, it costs least with {one.name!r}."
