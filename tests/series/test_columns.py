@@ -99,6 +99,9 @@ def test_it_is_verified_again_as_a_series_and_from_parquet(clinic):
     rv.Release.read(clinic / "r2.csv").write(clinic / "copy.parquet")
     assert (clinic / "copy.sensitive.home%2Fward.parquet").is_file()
     assert rv.Release.read(clinic / "copy.parquet").table.equals(rv.Release.read(clinic / "r2.csv").table)
+    rv.Release.read(clinic / "r2.csv").write(f"{clinic}/folder/")
+    assert (clinic / "folder" / "sensitive" / "home%2Fward" / "part-00000.parquet").is_file()
+    assert rv.Release.read(clinic / "folder").table.equals(rv.Release.read(clinic / "r2.csv").table)
 
 
 @pytest.mark.slow

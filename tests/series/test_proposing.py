@@ -184,7 +184,9 @@ def test_columns_with_the_same_reason_are_named_together(tmp_path: Path) -> None
     text = said(choose(found, Answers()))
     assert "'diag_2', 'diag_3' could not: m = 2 needs 5 different values" in text
     assert "and there are 4, 4." in text
-    assert text.count("numbers and dates need declared bins") == 1
+    assert text.count("numbers and dates need bins, named") == 1
+    assert "In 20 such bins about m = { lab_result = 4 } would fit." in text
+    assert "m = { diag_1 = 4 }: no made-up values at first for 'diag_1'; later releases" in text
     assert "so many different numbers in 'lab_result' that neighbours count as different values" in text
     assert "With one column only, it costs least with 'diag_1'." in text
 
@@ -259,3 +261,9 @@ def test_nothing_that_is_said_quotes_a_value(tmp_path: Path) -> None:
         text = said(choice) + attempt(config_text(found, choice), found).in_words
         for name in ("diagnosis", "town", "name"):
             assert not [value for value in frame[name].drop_nulls().unique() if str(value) in text]
+
+
+def test_several_columns_are_told_with_what_each_costs(tmp_path: Path) -> None:
+    text = said(choose(people(tmp_path, disease=shares(0.26, 12), diagnosis=MANY), Answers()))
+    assert "m = { disease = 4, diagnosis = 4 }: no made-up values at first for 'diagnosis', " in text
+    assert "about 0.033 per person for 'disease'; later releases add some" in text

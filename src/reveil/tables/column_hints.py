@@ -71,7 +71,8 @@ SENSITIVE = {
 }
 
 # For cells without a value, in small letters: wherever they stand, and only among what is no text without them.
-MARKS = frozenset({"?", "-", ".", "--", "na", "n/a", "#n/a", "nan", "null", "unknown", "missing", "unbekannt", "k.a."})
+_MARKS = "? - . -- na n/a #n/a nan null unknown missing unbekannt k.a."
+MARKS = frozenset({*_MARKS.split(), "k. a.", "keine angabe"})
 MARKS_AMONG_NUMBERS = MARKS | {"none", "-9", "-99", "-999", "-9999"}
 CODES = (-9, -99, -999, -9999)  # among numbers that are otherwise not negative
 FOREIGN = {

@@ -37,13 +37,15 @@ FORMAT = 1
 class Measures(Mapping[str, JSON]):
     """The measures of one release by key: numbers, mappings of numbers, or None where there is nothing to measure.
 
-    ``records`` and ``rows`` are those of the snapshot and of the release.
+    ``records`` and ``rows`` are those of the snapshot and of the release, ``whole`` is what counterfeits are
+    counted among: the rows, or the values in all tables of sensitive columns.
     """
 
-    def __init__(self, values: Mapping[str, JSON], *, records: int, rows: int) -> None:
+    def __init__(self, values: Mapping[str, JSON], *, records: int, rows: int, whole: int | None = None) -> None:
         self._values = dict(values)
         self.records = records
         self.rows = rows
+        self.whole = rows if whole is None else whole
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
@@ -60,8 +62,8 @@ class Measures(Mapping[str, JSON]):
 
     @property
     def shares(self) -> dict[str, float]:
-        """The counts as shares: of the published rows what was added, of the records what is missing."""
-        whole = {"counterfeits": self.rows, "suppressed": self.records, "withheld": self.records, "dirty": self.rows}
+        """The counts as shares: of the published rows or values what was added, of the records what is missing."""
+        whole = {"counterfeits": self.whole, "suppressed": self.records, "withheld": self.records, "dirty": self.rows}
         return {key: self[key] / max(size, 1) for key, size in whole.items() if key in self}
 
     def to_dict(self) -> dict[str, JSON]:
@@ -104,10 +106,12 @@ def measure(
                     f"two measures are called {key!r}", hint="Uninstall one of the packages that add them."
                 )
             found[key] = value
+    whole = subject.rows
     if published.seconds:
+        whole = whole * len(published.seconds) + published.manifest.counterfeits.total
         views = [Subject(snapshot, view, workload) for view in column_views(published, joint=False)]
         found |= _by_column(views, published)
-    return Measures(found, records=subject.records, rows=subject.rows)
+    return Measures(found, records=subject.records, rows=subject.rows, whole=whole)
 
 
 def _by_column(views: list[Subject], whole: Release) -> dict[str, JSON]:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from reveil.tables.snapshot import Snapshot
 
 WAYS_OUT = (  # coarser values would be fewer, and more people would have each of them
-    "Leave the column out, make one value of several columns (together), take finer values or bins, or publish it under "
-    "refinement or static in a series of its own people."
+    "Leave the column out, make one value of several columns (together), take finer values or bins, or publish it "
+    "under refinement or static in a series of its own people."
 )
 USUAL_COUNTERFEITS = 0.05  # for each record, that a column may need at first without being asked
 

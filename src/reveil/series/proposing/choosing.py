@@ -256,7 +256,8 @@ def _several(columns: list[ColumnProfile]) -> str:
     )
     if able:
         by_column = ", ".join(f"{toml_key(name)} = {m}" for name, m in able.items())
-        said += f' These could have it, by form = "angelized" and m = {{ {by_column} }}.'
+        cost = _cost_at_first([column for column in columns if column.name in able], able)
+        said += f' These could have it, by form = "angelized" and m = {{ {by_column} }}: {cost}.'
     said += "".join(f" {reason}." for reason in _why_not(lacking))
     if lacking:
         said += (
@@ -266,6 +267,15 @@ def _several(columns: list[ColumnProfile]) -> str:
     if one is not None:
         said += f" With one column only, it costs least with {one.name!r}."
     return said
+
+
+def _cost_at_first(columns: list[ColumnProfile], m: Mapping[str, int]) -> str:
+    """Say what a first release costs in each of several columns, those that cost nothing together."""
+    rows = {column.name: feasible.made_up(column, m[column.name]) for column in columns}
+    free = ", ".join(repr(name) for name, many in rows.items() if not many)
+    said = [f"no made-up values at first for {free}"] if free else []
+    said += [f"about {many:.2g} per person for {name!r}" for name, many in rows.items() if many]
+    return ", ".join(said) + "; later releases add some where people leave or change"
 
 
 def _largest_alone(column: ColumnProfile) -> int:
@@ -283,7 +293,14 @@ def _why_not(columns: list[ColumnProfile]) -> Iterable[str]:
     few = [column for column in texts if feasible.values_of(column) < feasible.values_needed(2, fixed=False)]
     if numbers:
         names = ", ".join(repr(column.name) for column in numbers)
-        yield f"{names} could not: numbers and dates need declared bins (bins = [10, 20, 30])"
+        yield (
+            f"{names} could not as they are: numbers and dates need bins, named (bins = [10, 20, 30]) or counted "
+            "(bins = 20: about so many with round ends, which the first release fixes)"
+        )
+        ranged = {column.name: feasible.largest_m(feasible.in_ranges(column), fixed=False) for column in numbers}
+        fits = [f"{toml_key(c.name)} = {ranged[c.name]}" for c in numbers if feasible.many_numbers(c)]
+        if fits:
+            yield f"In {feasible.BINS} such bins about m = {{ {', '.join(fits)} }} would fit"
     if few:
         names = ", ".join(repr(column.name) for column in few)
         counts = ", ".join(str(feasible.values_of(column)) for column in few)
