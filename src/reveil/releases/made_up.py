@@ -29,7 +29,7 @@ class MadeUp:
         return self.count / max(self.whole, 1)
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """What is counted, in words."""
         of = "rows" if self.column is None else f"values of column {self.column!r}"
         return f"{self.count:,} of {max(self.whole, 1):,} {of} are counterfeits ({self.share:.1%})"

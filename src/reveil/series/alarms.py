@@ -151,7 +151,7 @@ def _figures(
     records = max(manifest.real_rows - manifest.dirty + lost, 1)
     delta = manifest.promise.settings.get(_DELTA)
     often = f": more than {_OFTEN:.0%}"
-    yield "counterfeits", AlarmFigure(made_up.share, made_up.words, made_up.share > _OFTEN, often)
+    yield "counterfeits", AlarmFigure(made_up.share, made_up.sentence, made_up.share > _OFTEN, often)
     for name, count in (("withheld", manifest.withheld), ("suppressed", manifest.suppressed)):
         if count is not None:
             words = f"{count:,} of {records:,} records are {name} ({count / records:.1%})"
