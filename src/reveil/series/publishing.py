@@ -156,10 +156,11 @@ def verify_file(
     stage("reading")
     written, method = Release.read(release), config.method
     guarantee = filled(config.guarantee, written.manifest.promise.settings)  # where no vault knows how it began
+    placed = None
     if config.in_series and config.vault_path.exists():
         # The vault knows which columns were asked for, and recognises the expression.
         known, series = config.guarantee.traits.remembers, Series.of(config)
-        raw = series.part_of(snapshot, written.manifest, where, known=known, table=Path(release))
+        raw, placed = series.placed_part_of(snapshot, written.manifest, where, known=known, table=Path(release))
         guarantee, method = series.guarantee, series.method  # as the series began
     else:
         raw = read_snapshot(snapshot, with_told_edges(config.schema, written.manifest))
@@ -169,6 +170,6 @@ def verify_file(
     read = respelled(written, raw)
     check_promise(guarantee, written.manifest, raw.schema, method)
     asked = asked_for(guarantee, method)
-    verify(read, raw, asked, loose=asked.judge.loose(written, asked))
+    verify(read, raw, asked, archived=placed, loose=asked.judge.loose(written, asked))
     check_files(written)
     return written
