@@ -145,7 +145,7 @@ def _candidates(
     )
     names = frame.columns
     kinds = frame.group_by(names).len("records").sort(names).with_row_index("kind")
-    point = _columns([kinds[f"q{at}"].to_numpy() for at in range(len(lines))], kinds.height)
+    point = np.stack([kinds[f"q{at}"].to_numpy() for at in range(len(lines))], axis=1).astype(np.int32)
     boxes = slots.select("box").unique(maintain_order=True)
     by_value = _overlap(point, *_hulls(release, lines, boxes["box"].to_numpy()))
     if by_value:
@@ -172,12 +172,7 @@ def _candidates(
 def _hulls(release: Release, lines: Sequence[QuasiColumn], box: Codes | Ints) -> tuple[Codes, Codes]:
     """Return where boxes begin and end in each column, over the gaps of their cells."""
     hulls = [[end[release.cells[line.name].index[box]] for end in line.hull] for line in lines]
-    return _columns([lo for lo, _ in hulls], len(box)), _columns([hi for _, hi in hulls], len(box))
-
-
-def _columns(columns: Sequence[Codes], rows: int) -> Codes:
-    """Return columns beside each other; there may be none."""
-    return np.stack(columns, axis=1).astype(np.int32) if len(columns) else np.zeros((rows, 0), np.int32)
+    return np.stack([lo for lo, _ in hulls], axis=1), np.stack([hi for _, hi in hulls], axis=1)
 
 
 def _overlap(point: Codes, lo: Codes, hi: Codes) -> bool:
