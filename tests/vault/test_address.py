@@ -9,6 +9,7 @@ from reveil.core.errors import BusyError, ConfigError
 from reveil.series.config import load_config
 from reveil.series.publisher_lock import only_publisher
 from reveil.vault.address import Address, folders_of, is_begun, place_of
+from reveil.vault.sealed.postgresql import PostgreSQL
 from tests.cli.run import reveil
 
 CONFIG = '[series]\nvault = "{}"\n[columns]\nage = "quasi"\n[guarantee]\nkind = "static"\nk = 2\n'
@@ -40,7 +41,13 @@ def test_an_address_shows_no_secrets():
     assert folders_of(address) == ()
 
 
-@pytest.mark.parametrize("where", ["me:hush@host/db", "me@host/db?password=hush", "host/db?schema=s&sslpassword=hush"])
+PASSWORDS = ["me:hush@host/db", "me@host/db?password=hush", "host/db?schema=s&sslpassword=hush"]
+# Marks that end what others take for the host: some of the password then stands in the place of something else.
+MARKS = ["hush/hush", "hu?hush", "hu#hush", "1/hush", "1?hush", "h@hush"]
+PASSWORDS += [f"me:{word}@host:1/db?schema=s" for word in MARKS]
+
+
+@pytest.mark.parametrize("where", PASSWORDS)
 def test_a_password_in_an_address_is_refused_and_not_shown(tmp_path, where):
     (tmp_path / "reveil.toml").write_text(CONFIG.format(f"postgresql://{where}"))
     for arguments in (("vault", "init", "-c", tmp_path / "reveil.toml"), ("history", "-c", tmp_path / "reveil.toml")):
@@ -49,6 +56,20 @@ def test_a_password_in_an_address_is_refused_and_not_shown(tmp_path, where):
         assert "has a password in it" in done.stderr
         assert "PGPASSWORD" in done.stderr
         assert "hush" not in done.stderr + done.stdout
+
+
+HOSTS = ["host", "host:5432/db", "me@host/db?schema=s", "me@one:1,two:2/db", "me@[::1]:5432/db", "/db?host=/run/pg"]
+HOSTS += ["[::1]/db", "%2Frun%2Fpg/db", "me%40here@host/db?options=-c%20role%3Da%40b", "host/db?user=me@here"]
+
+
+@pytest.mark.parametrize("where", HOSTS)
+def test_addresses_without_a_password_are_taken(where):
+    assert PostgreSQL.files(f"postgresql://{where}").keys.suffix == ".keys"
+
+
+def test_an_address_is_shown_without_whoever_logs_in():
+    for user in ("me", "me:hush", "me:hu/hush", "me:h@hush"):
+        assert str(Address(f"postgresql://{user}@host/db?schema=s")) == "postgresql://host/db"
 
 
 def test_one_publisher_at_a_time_wherever_the_vault_is():

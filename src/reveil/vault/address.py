@@ -16,7 +16,7 @@ from reveil.vault.store import FOLDER, KeepsFiles, scheme_of, store_class, unkno
 if TYPE_CHECKING:
     from reveil.vault.sealed.whereabouts import Whereabouts
 
-_USER = re.compile(r"//[^/@]*@")
+_USER = re.compile(r"//.*@")  # whatever it is written with
 
 
 @dataclass(frozen=True)
