@@ -506,6 +506,7 @@ def test_a_real_replica_is_refused(tmp_path):
             copy.stop("immediate")
 
 
+@pytest.mark.slow
 def test_a_session_is_a_publishers_whatever_the_server_has_as_its_default(tmp_path):
     """Nothing is lost that was committed, nobody is taken for gone, and a machine that is gone is noticed."""
     port, schema = free_port(), "s"
