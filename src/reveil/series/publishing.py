@@ -17,7 +17,7 @@ from reveil.guarantees.draft import Request
 from reveil.guarantees.static.deciding import KIND, decide_static
 from reveil.models.base import Model
 from reveil.releases.domains import with_told_edges
-from reveil.releases.files import Kept, not_of_another, output_path, release_target
+from reveil.releases.files import KeptFiles, not_of_another, output_path, release_target
 from reveil.releases.folders import in_folder, place_of
 from reveil.releases.release import Release
 from reveil.releases.respelling import check_spellings, respelled
@@ -103,7 +103,9 @@ def publish_file(
             "columns, where, again and new-series belong to a series",
             hint='Declare a vault: vault = "reveil.vault" under [series].',
         )
-    release_target(target, Kept((Path(data), *config.files), columns=config.schema.names(Role.PERSON, Role.IDENTIFIER)))
+    release_target(
+        target, KeptFiles((Path(data), *config.files), columns=config.schema.names(Role.PERSON, Role.IDENTIFIER))
+    )
     not_of_another(target, {"series": config.name, "release": 1})
     try:
         config.guarantee.check(config.schema, config.method)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
-from reveil.releases.files import Kept, output_path, release_target
+from reveil.releases.files import KeptFiles, output_path, release_target
 from reveil.releases.folders import place_of
 from reveil.releases.placing import undisturbed
 from reveil.releases.release import Release
@@ -155,10 +155,10 @@ class Series(SeriesBase):
         self.notes += [note for note in more if note is not None]
         return Published(release, how, note=noted(*self.notes))
 
-    def _kept(self, *read: Path) -> Kept:
+    def _kept(self, *read: Path) -> KeptFiles:
         """Return what is never written over."""
         hidden = self.schema.names(Role.PERSON, Role.IDENTIFIER)
-        return Kept((*self.files, self.anchor, *read), folders_of(self.vault), hidden)
+        return KeptFiles((*self.files, self.anchor, *read), folders_of(self.vault), hidden)
 
     def _resume(
         self,
