@@ -153,6 +153,7 @@ class PossibleWorlds(Guarantee):
             any_columns=True,
             making=frozenset(["p", "project"]),
             worded_before=(self._claim(_EARLIER),) if worlds else (),
+            usual={"l": (2, 3, 4)},
         )
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
