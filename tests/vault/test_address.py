@@ -8,7 +8,8 @@ import reveil as rv
 from reveil.core.errors import BusyError, ConfigError
 from reveil.series.config import load_config
 from reveil.series.publisher_lock import only_publisher
-from reveil.vault.address import Address, folders_of, is_begun, place_of
+from reveil.vault.address import Address, anchor_beside, folders_of, is_begun, place_of
+from reveil.vault.sealed.file_shelf import SealedFolder
 from reveil.vault.sealed.postgresql import PostgreSQL
 from tests.cli.run import reveil
 
@@ -22,6 +23,19 @@ def test_a_path_is_a_folder(tmp_path):
     assert not is_begun(tmp_path)
     (tmp_path / "vault.duckdb").touch()
     assert is_begun(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["plain", "who?", "a%3Fb", "100%25", "#1 & more"])
+def test_a_sealed_vault_lies_where_its_path_says(tmp_path, name):
+    """A question mark in the name of a folder ended the address, and the vault lay beside that folder."""
+    folder = tmp_path / name
+    folder.mkdir()
+    place = place_of("v.vault", folder, sealed=True)
+    assert folders_of(place)[1] == folder / "v.vault"
+    SealedFolder.open(place.text, create=True).close()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (folder / "v.vault" / "pieces.sqlite").exists()
+    assert anchor_beside(place) == folder / "v.anchor"
 
 
 @pytest.mark.parametrize("vault", ["s3://bucket", "S3://bucket", "folder://v", "./v://x", "mysql://me:word@host/db"])

@@ -79,6 +79,19 @@ def _has_password(address: str, names: Sequence[str]) -> bool:
     )
 
 
+def address_of(folder: Path) -> str:
+    """Return the address of a sealed vault in a folder; a question mark in its name does not end it."""
+    return "sealed://" + str(folder).replace("%", "%25").replace("?", "%3F")
+
+
+def folder_of(address: str) -> Path:
+    """Return the folder of the address of a sealed vault, or of its path."""
+    before, is_address, rest = address.partition("://")
+    if not is_address:
+        return Path(before)
+    return Path(rest.partition("?")[0].replace("%3F", "?").replace("%25", "%"))
+
+
 def with_files(address: str, keys: Path | None, command: str | None) -> str:
     """Return an address that says where its files lie."""
     more = {KEYS: None if keys is None else str(keys), COMMAND: command}
