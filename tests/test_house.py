@@ -10,6 +10,7 @@ PACKAGE = ROOT / "src" / "reveil"
 MOST_FLOORS = 12
 MOST_LINES = 400
 MOST_ANY = 100
+SPEAKS_OF_WORLDS = {"docstring_sections.py"}  # of the grade of that name
 IN_WORDS = {11: "eleven", 12: "twelve", 14: "fourteen", 15: "fifteen", 16: "sixteen"}
 
 
@@ -50,3 +51,15 @@ def test_modules_are_short():
 def test_hardly_anything_is_of_any_type():
     names = (node for path in sources() for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name))
     assert sum(name.id == "Any" for name in names) < MOST_ANY
+
+
+def test_who_attacks_reports_and_lists_knows_no_guarantee_by_name():
+    kinds = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["reveil.guarantees"])
+    rooms = [path for room in ("adversary", "analysis", "reporting") for path in (PACKAGE / room).rglob("*.py")]
+    named = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno} {node.value}"
+        for path in [*rooms, PACKAGE / "cli" / "history.py", PACKAGE / "series" / "lines.py"]
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value in kinds and path.name not in SPEAKS_OF_WORLDS
+    ]
+    assert named == []

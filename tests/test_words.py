@@ -10,8 +10,6 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "reveil"
 AT_MOST = 30
-# Packages whose names are not held to the list of retired words: they are being rewritten.
-BEYOND = ("guarantees/signatures/",)
 
 # Words that named several things, or that a stranger had to be told the meaning of.
 RETIRED = frozenset(
@@ -44,8 +42,7 @@ SAYS_ENOUGH = frozenset(["most"])
 # Names that others hold on to, each with what would have to change with it.
 STAY = {
     "analysis/measures/__init__.py shares": "public: what rv.measure returns has it",
-    "verification/alone.py alone": "series/replaying imports it",
-    "verification/promised.py told": "series/replaying calls it",
+    "verification/promised.py told": "what a manifest told, beside what was asked for",
 }
 
 # A judge has the name of what it judges.
@@ -66,8 +63,6 @@ MIRRORED = {
     "TauSafety",
     "Worlds",
 }
-# Inside the rooms named above, or one there and one elsewhere that it imports by this name.
-NOT_YET_APART = {"Boxes", "Kept", "Shown", "Space", "Values"}
 
 
 @cache
@@ -113,7 +108,7 @@ def test_no_two_classes_have_one_name():
         if kind == "class":
             places[name].append(str(place))
     several = {name: found for name, found in places.items() if len(found) > 1}
-    assert {name: found for name, found in several.items() if name not in MIRRORED | NOT_YET_APART} == {}
+    assert {name: found for name, found in several.items() if name not in MIRRORED} == {}
     for name in MIRRORED & several.keys():
         assert sum(found.startswith("verification/") for found in several[name]) == 1, name
         assert len(several[name]) == 2, name
@@ -124,7 +119,7 @@ def test_retired_words_name_nothing(kind):
     found = [
         f"{place.as_posix()} {name}"
         for place, what, name in definitions()
-        if what == kind and not place.as_posix().startswith(BEYOND) and name.strip("_").lower() in RETIRED
+        if what == kind and name.strip("_").lower() in RETIRED
     ]
     if kind != "constant":
         found = [one for one in found if one.split()[1] not in SAYS_ENOUGH]

@@ -9,7 +9,7 @@ from reveil.adversary.evidence import Evidence
 from reveil.adversary.promises import read_promises
 from reveil.adversary.view import View
 from reveil.core.arrays import Ragged
-from reveil.releases.manifest import Counterfeits
+from reveil.releases.manifest_parts import Counterfeits
 from tests.adversary.tables import SCHEMA
 from tests.manifests import promise_of
 

@@ -10,7 +10,7 @@ import reveil as rv
 from reveil.core.randomness import Dice
 from reveil.grouping.recoders.boxes import BoxRecoder
 from reveil.guarantees.assembly import Heading, assemble
-from reveil.guarantees.draft import Covering, Draft, Grouped, Left, Rows, Values, Witness
+from reveil.guarantees.draft import Covering, Draft, GivenColumn, Grouped, Left, Rows, Witness
 from reveil.models.encoding import encode
 from reveil.models.statistics import Partition
 from reveil.releases.promise import Promise
@@ -27,7 +27,7 @@ WORDS = pl.Series(["flu", "gout", "cold"])
 
 
 def draft(**changes):
-    rows = Rows(RECORD, RECORD, GROUP, {"ill": Values(WORDS, np.array([0, 1, 0, 2, 1], np.int32))})
+    rows = Rows(RECORD, RECORD, GROUP, {"ill": GivenColumn(WORDS, np.array([0, 1, 0, 2, 1], np.int32))})
     made = Draft(
         rows,
         Grouped(CODES, PARTITION, BoxRecoder()),
@@ -79,7 +79,7 @@ def test_values_in_a_table_of_their_own():
 
 
 def test_groups_without_a_column_are_the_classes():
-    rows = Rows(RECORD[:4], RECORD[:4], None, {"ill": Values(FRAME["ill"], RECORD[:4], CODES.sensitive[0])})
+    rows = Rows(RECORD[:4], RECORD[:4], None, {"ill": GivenColumn(FRAME["ill"], RECORD[:4], CODES.sensitive[0])})
     made = assemble(draft(rows=rows), Dice.of_seed(2))
     assert made.release.text.columns == ["age", "ill"]
     assert made.release.groups is None
@@ -89,7 +89,7 @@ def test_groups_without_a_column_are_the_classes():
 def test_rows_that_cover_several_records_and_their_witness():
     members = np.array([[0, 1, 2, 3, 4], [1, 0, 3, 2, 4]], np.int32)
     own = np.arange(5, dtype=np.int32)
-    rows = Rows(own, own, None, {"ill": Values(FRAME["ill"], own)})
+    rows = Rows(own, own, None, {"ill": GivenColumn(FRAME["ill"], own)})
     whole = draft(rows=rows, boxes=Covering(CODES, members), model=rv.KAnonymity(1), witness=Witness(members, members))
     made = assemble(whole, Dice.of_seed(3))
     assert made.release.text["age"].to_list() == [

@@ -17,8 +17,9 @@ from reveil.core.errors import FileError, VerificationError
 from reveil.core.json_values import FrozenObject, thawed
 from reveil.guarantees.comparing import as_chosen
 from reveil.releases.limits import limits_of, signatures
-from reveil.releases.manifest import KEYS, OPTIONAL, Counterfeits, Manifest, PublishedColumn
+from reveil.releases.manifest import KEYS, OPTIONAL, Manifest
 from reveil.releases.manifest_files import manifest_bytes, manifest_path, read_manifest
+from reveil.releases.manifest_parts import Counterfeits, PublishedColumn
 from reveil.releases.promise import Promise, StatedLimit, StatedModel
 
 SCHEMA = json.loads(resources.files("reveil.releases").joinpath("manifest.schema.json").read_text())

@@ -11,7 +11,7 @@ import reveil as rv
 from reveil.core.json_values import FrozenObject, frozen_object
 from reveil.guarantees import assembly
 from reveil.guarantees.signatures import columns, deciding_pairs, tau_safety
-from reveil.releases.manifest import Counterfeits
+from reveil.releases.manifest_parts import Counterfeits
 from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import FRAME, LATER, released, series, told
 

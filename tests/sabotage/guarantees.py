@@ -16,7 +16,7 @@ from reveil.guarantees.refinement import judging, making
 from reveil.guarantees.signatures import forms, searching, tau_safety
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.worlds import possible_worlds
-from reveil.releases.manifest import Counterfeits
+from reveil.releases.manifest_parts import Counterfeits
 from reveil.series import assembly_line
 from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import CHANGED, FRAME, LAST, LATER, PEOPLE, PLAIN, anonymized, people, released, series, told

@@ -506,6 +506,43 @@ def test_a_real_replica_is_refused(tmp_path):
             copy.stop("immediate")
 
 
+@pytest.mark.slow
+def test_a_session_is_a_publishers_whatever_the_server_has_as_its_default(tmp_path):
+    """Nothing is lost that was committed, nobody is taken for gone, and a machine that is gone is noticed."""
+    port, schema = free_port(), "s"
+    with servers.running() as server:
+        server.stop()
+        defaults = ("synchronous_commit=off", "idle_session_timeout=1000", "search_path=public")
+        server.start(f"port={port}", *defaults, listen="127.0.0.1")
+        sql(
+            server,
+            "CREATE FUNCTION public.hashtextextended(text, integer) RETURNS bigint LANGUAGE sql AS 'SELECT 1/0'",
+            port=port,
+        )
+        address = server.address(schema, port=port, keys=tmp_path / "v.keys")
+
+        def settings_of(vault):
+            names = ("synchronous_commit", "idle_session_timeout", "tcp_keepalives_idle", "tcp_keepalives_count")
+            return [vault.store.shelf.connection.execute(f"SHOW {name}").fetchone()[0] for name in names]
+
+        with Vault.open(address) as vault:
+            assert settings_of(vault)[:2] == ["on", "0"]
+            publish(vault)
+            time.sleep(1.2)
+            publish(vault)
+        for level in ("local", "remote_write"):  # whoever chose how much is waited for beyond this server, keeps it
+            with Vault.open(f"{address}&options=-c%20synchronous_commit%3D{level}") as vault:
+                assert settings_of(vault)[0] == level
+        (Path(server.data) / "pg_hba.conf").write_text("host all all 127.0.0.1/32 trust\nlocal all all trust\n")
+        server.stop()
+        server.start(f"port={port}", listen="127.0.0.1")
+        over = f"postgresql://{servers.OWNER}@127.0.0.1:{port}/postgres?schema={schema}&keys={tmp_path / 'v.keys'}"
+        with Vault.open(over) as vault:
+            assert settings_of(vault)[2:] == ["30", "3"]
+        with Vault.open(f"{over}&keepalives_idle=7") as vault:
+            assert "keepalives_idle=7" in vault.store.shelf.connection.info.dsn
+
+
 def test_a_read_only_copy_is_refused(server, address):
     Vault.open(address).close()
     read_only = address + "&options=-c%20default_transaction_read_only%3Don"

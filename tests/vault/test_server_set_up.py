@@ -67,6 +67,9 @@ def test_five_commands_and_a_dump(site, monkeypatch):
     assert Path("public-01.csv").exists()
     with psycopg.connect("dbname=reveil user=bob", autocommit=True) as bob:
         assert bob.execute("SELECT release, state FROM hospital.history").fetchall() == [(1, "confirmed")]
+        (look,) = lines_of('psql -d reveil -c "SELECT')
+        seen = typed(f"PGUSER=bob {look}", monkeypatch)
+        assert (seen.returncode, "confirmed" in seen.stdout) == (0, True), seen.stderr
         for table in ("hospital.pieces", "hospital.vault"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 bob.execute(f"SELECT * FROM {table}")  # noqa: S608
@@ -88,3 +91,21 @@ def test_five_commands_and_a_dump(site, monkeypatch):
     adopted = typed("reveil adopt february.csv public-02.csv -c reveil.toml", monkeypatch)
     assert adopted.returncode == 0, adopted.stderr
     assert typed(restore[-1], monkeypatch).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_dump_on_another_server(site, monkeypatch):
+    """Which has no roles of this vault; after the set-up of roles whoever is granted one publishes again."""
+    make, init, grant, _, publish = lines_of("createdb")
+    backup, drop, restore, check, _ = lines_of("pg_dump")
+    for line in (make, init, grant, publish, backup, drop):
+        done = typed(line, monkeypatch)
+        assert done.returncode == 0, (line, done.stderr)
+    with psycopg.connect("dbname=reveil", autocommit=True) as session:
+        for role in ("publisher", "auditor", "reader"):
+            session.execute(f"DROP ROLE hospital_{role}")
+    for line in (restore, init, grant, f"PGUSER=alice {check}"):
+        done = typed(line, monkeypatch)
+        assert done.returncode == 0, (line, done.stderr)
+    done = typed("PGUSER=alice reveil publish february.csv -c reveil.toml -o public-02.csv", monkeypatch)
+    assert done.returncode == 0, done.stderr

@@ -14,7 +14,8 @@ from reveil.models.encoding import encode
 from reveil.models.m_uniqueness import MUniqueness
 from reveil.models.statistics import Partition
 from reveil.releases.cell_types import dtype_name
-from reveil.releases.manifest import Counterfeits, PublishedColumn, make_manifest
+from reveil.releases.manifest import make_manifest
+from reveil.releases.manifest_parts import Counterfeits, PublishedColumn
 from reveil.releases.promise import Promise
 from reveil.releases.release import Release
 from reveil.releases.table import COUNT, GROUP, Cells

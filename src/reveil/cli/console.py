@@ -15,7 +15,7 @@ from reveil.cli import interrupts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reveil.releases.files import Kept
+    from reveil.releases.files import KeptFiles
     from reveil.series.config import Config
 
 PATIENCE = 2.0  # seconds without a word
@@ -101,11 +101,11 @@ json_option = click.option(
 )
 
 
-def json_target(path: str | None, *read: str | None, config: Config | None = None) -> Kept:
+def json_target(path: str | None, *read: str | None, config: Config | None = None) -> KeptFiles:
     """Return what JSON must not be written over: refused before any work is done, not after it."""
     from pathlib import Path
 
-    from reveil.releases.files import Kept, file_target
+    from reveil.releases.files import KeptFiles, file_target
     from reveil.tables.schema import Role
     from reveil.vault.address import folders_of
 
@@ -116,13 +116,13 @@ def json_target(path: str | None, *read: str | None, config: Config | None = Non
         files += [*config.files, config.anchor_path]
         folders += folders_of(config.vault_path)
         columns = config.schema.names(Role.PERSON, Role.IDENTIFIER)
-    kept = Kept(tuple(files), tuple(folders), columns)
+    kept = KeptFiles(tuple(files), tuple(folders), columns)
     if path is not None and path != "-":
         file_target(path, kept)
     return kept
 
 
-def write_json(content: object, path: str, kept: Kept) -> None:
+def write_json(content: object, path: str, kept: KeptFiles) -> None:
     """Write JSON to a file, or print it where the path is ``-``."""
     import json
 

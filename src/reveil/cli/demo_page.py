@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from reveil.cli import demo_stories as stories
 from reveil.cli.demo_words import figures, price
-from reveil.releases.files import Kept, write_file
+from reveil.releases.files import KeptFiles, write_file
 from reveil.reporting import charts
 from reveil.reporting.page import Page
 from reveil.reporting.parts import Chapter
@@ -130,7 +130,7 @@ class _Vocabulary(Chapter):
 
 def write_page(path: Path, told: Mapping[str, Outcome]) -> None:
     """Write the page."""
-    write_file(path, render(told).encode(), Kept())
+    write_file(path, render(told).encode(), KeptFiles())
 
 
 def render(told: Mapping[str, Outcome]) -> str:

@@ -190,7 +190,7 @@ def _same_everywhere(vault: Path) -> Iterator[None]:
 def prepare(folder: Path) -> None:
     """Write the configs; refuse a folder that holds something else, and clear away an earlier demo."""
     from reveil.core.errors import FileError
-    from reveil.releases.files import Kept, write_file
+    from reveil.releases.files import KeptFiles, write_file
 
     settings = {folder / f"{story.name}.toml": story.config() for story in STORIES}
     try:
@@ -207,6 +207,6 @@ def prepare(folder: Path) -> None:
                 shutil.rmtree(releases, ignore_errors=True)
                 path.with_suffix(".anchor").unlink(missing_ok=True)
             releases.mkdir(exist_ok=True)
-            write_file(path, text.encode(), Kept(), config=True)
+            write_file(path, text.encode(), KeptFiles(), config=True)
     except OSError:
         raise FileError("cannot write to this folder", file=folder, hint="Choose another with --out.") from None

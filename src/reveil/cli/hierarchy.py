@@ -55,13 +55,13 @@ def command(
     console = Console(quiet=quiet)
     with console.progress():
         console.stage("reading")
-        from reveil.releases.files import Kept, file_target, write_file
+        from reveil.releases.files import KeptFiles, file_target, write_file
         from reveil.tables.hierarchy_requests import HierarchyRequest
         from reveil.tables.making_hierarchies import hierarchy_text, tree_lines
 
         request = HierarchyRequest(data, column, config_path, dates, prefix, bins, order_path, cluster)
         console.announce_compilation()
-        kept = Kept(tuple(Path(one) for one in (data, config_path, order_path) if one is not None))
+        kept = KeptFiles(tuple(Path(one) for one in (data, config_path, order_path) if one is not None))
         target = file_target(out, kept)
         made = request.made(str(target))
         write_file(target, hierarchy_text(made.paths).encode(), kept)

@@ -92,9 +92,9 @@ def command(
 
 def _target(target: Path, data: Path, *, ask: bool) -> Path:
     """Return the path to write to; an existing file is only replaced when somebody says so, and never a table."""
-    from reveil.releases.files import Kept, file_target
+    from reveil.releases.files import KeptFiles, file_target
 
-    file_target(target, Kept((data,)), config=True)
+    file_target(target, KeptFiles((data,)), config=True)
     if target.exists() and (not ask or not click.confirm(f"{target} exists. Write over it?", err=True)):
         raise FileError("this file exists", file=target, hint="Remove it, or choose another name with -o.")
     return target

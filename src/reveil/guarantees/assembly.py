@@ -18,7 +18,8 @@ from reveil.guarantees.counted import group_statistics, with_distances
 from reveil.models.encoding import encode_sensitive
 from reveil.releases.cell_types import dtype_name
 from reveil.releases.domains import domains_of
-from reveil.releases.manifest import SECOND, Counterfeits, PublishedColumn, make_manifest
+from reveil.releases.manifest import SECOND, make_manifest
+from reveil.releases.manifest_parts import Counterfeits, PublishedColumn
 from reveil.releases.release import compact, release_of, taken
 from reveil.releases.table import COUNT, GROUP, LEVEL, PublishedTable, SecondTable, group_column
 from reveil.tables.notation import Form

@@ -50,7 +50,7 @@ class Request:
         return encode(self.snapshot) if self.given is None else self.given
 
 
-class Boxes(Protocol):
+class Recodable(Protocol):
     """What the boxes of a release hold."""
 
     def recode(self) -> Recoded:
@@ -91,7 +91,7 @@ class Covering:
 
 
 @dataclass(frozen=True)
-class Values:
+class GivenColumn:
     """A column that is published as it is: each row has the value ``source[index]``.
 
     ``attribute`` has the source in codes, where somebody has counted it already.
@@ -113,7 +113,7 @@ class Rows:
     record: CodeArray = field(repr=False)
     box: CodeArray = field(repr=False)
     group: CodeArray | None = field(repr=False)
-    values: Mapping[str, Values] = field(repr=False)
+    values: Mapping[str, GivenColumn] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.record)
@@ -198,7 +198,7 @@ class Draft:
     """
 
     rows: Rows
-    boxes: Boxes
+    boxes: Recodable
     model: Model
     promise: Promise
     snapshot: Snapshot = field(repr=False)

@@ -59,7 +59,9 @@ class Traits:
     for the column. ``parts`` is why some of the people cannot be published by themselves, ``erasure`` why nobody can be
     erased without a tombstone. ``usual_method`` is what groups where no method is named; None where the guarantee does
     so by itself. ``worded_before`` are claims with which the same was promised by earlier versions. ``by_column``:
-    every sensitive column is remembered by itself, and those that are ``together`` as one.
+    every sensitive column is remembered by itself, and those that are ``together`` as one. ``usual`` are values of its
+    settings, and methods, that are tried where somebody explores what it costs and does not say with which: few enough
+    that a table of 50,000 records takes a minute.
     """
 
     settings: Mapping[str, JSON] = field(repr=False)
@@ -77,6 +79,7 @@ class Traits:
     usual_method: Grouper | None = None
     by_column: bool = False
     together: Together = ()
+    usual: Mapping[str, tuple[JSON, ...]] = field(default_factory=dict, repr=False)
 
     def may_change(self, key: str, before: JSON, after: JSON) -> bool:
         """Return whether a setting may be another one from the next release on."""

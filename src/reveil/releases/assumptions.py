@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from reveil.releases.manifest import PublishedColumn
+    from reveil.releases.manifest_parts import PublishedColumn
 
 _APART = "sensitive/"  # as manifests name the tables of single columns
 RELATED = "The value of one person tells nothing of another's: people who belong together are taken one by one."

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from reveil.core.json_values import FrozenObject
-from reveil.releases.manifest import SECOND, Counterfeits, PublishedColumn
+from reveil.releases.manifest import SECOND
+from reveil.releases.manifest_parts import Counterfeits, PublishedColumn
 from reveil.releases.table import COUNT, GROUP
 from reveil.tables.joint import joint_values
 

@@ -40,7 +40,7 @@ SECOND = ".sensitive"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptFiles:
     """What no output may replace beside releases and vaults.
 
     ``files`` are those that are read, ``folders`` nobody's business, ``columns`` the names of columns that only a raw
@@ -155,7 +155,7 @@ def _not_inside_another(path: Path) -> None:
             )
 
 
-def release_target(target: Path, kept: Kept) -> None:
+def release_target(target: Path, kept: KeptFiles) -> None:
     """Refuse to write a release over what is read, into a vault, or over a raw table."""
     if in_folder(target):
         _spare(target.parent, kept)
@@ -165,7 +165,7 @@ def release_target(target: Path, kept: Kept) -> None:
         _spare(path, kept)
 
 
-def file_target(given: str | Path, kept: Kept, *, config: bool = False) -> Path:
+def file_target(given: str | Path, kept: KeptFiles, *, config: bool = False) -> Path:
     """Return where a file that is no release is to be written, checked before any work is done.
 
     Nothing that is read, no table, no release, no config (unless it is one itself) and nothing in a vault is ever
@@ -189,7 +189,7 @@ def file_target(given: str | Path, kept: Kept, *, config: bool = False) -> Path:
     return path
 
 
-def _spare(path: Path, kept: Kept) -> None:
+def _spare(path: Path, kept: KeptFiles) -> None:
     """Refuse to write over what must be kept: it may be the only copy."""
     for given in kept.files:
         if given.is_dir() and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(given)):
@@ -307,7 +307,7 @@ def write_pieces(pieces: Iterable[pl.DataFrame], path: Path) -> None:
         raise OSError(f"cannot write {path.name}") from None
 
 
-def write_file(target: str | Path, content: bytes, kept: Kept, *, config: bool = False) -> None:
+def write_file(target: str | Path, content: bytes, kept: KeptFiles, *, config: bool = False) -> None:
     """Write a file that the user named, entirely or not at all, and never over what must be kept."""
     path = file_target(target, kept, config=config)
     try:

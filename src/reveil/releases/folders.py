@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from reveil.core.errors import FileError, VerificationError
-from reveil.releases.manifest import TablePart
+from reveil.releases.manifest_parts import TablePart
 from reveil.tables.formats.folder import (
     MANIFEST_INSIDE,
     SECOND_INSIDE,

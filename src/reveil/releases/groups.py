@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, IntArray
-    from reveil.releases.manifest import Counterfeits
+    from reveil.releases.manifest_parts import Counterfeits
     from reveil.releases.release import Release
 
 _DENSE = 4  # numbers up to so many times the rows are looked up in a table instead of being sorted

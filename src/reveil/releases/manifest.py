@@ -10,22 +10,33 @@ undo the shuffle.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.core.json_values import JSON, FrozenObject, frozen_object, thawed
 from reveil.releases.assumptions import OF_RELATIVES, RELATED, of_several
 from reveil.releases.domains import check_domains
-from reveil.releases.reading import ManifestObject, UnusableError, read_promise
+from reveil.releases.manifest_parts import (
+    VISITS,
+    Counterfeits,
+    PublishedColumn,
+    TablePart,
+    read_column,
+    read_counterfeits,
+    read_digests,
+    read_parts,
+    read_records,
+    read_selection,
+)
+from reveil.releases.reading import ManifestObject, read_promise
 
 if TYPE_CHECKING:
     from reveil.releases.promise import Promise
 
 FORMAT = 2
 READ = (1, FORMAT)  # formats that are understood; the first states a kind with parameters, and no limits
-VISITS = "visits"  # what the rows of a table were whose records were put together
 SECOND = "sensitive"  # the second table of a release that has two
 
 
@@ -35,62 +46,6 @@ def version() -> str:
     from importlib.metadata import version as installed
 
     return installed("reveil")
-
-
-@dataclass(frozen=True)
-class PublishedColumn:
-    """A column as a manifest describes it.
-
-    ``form`` is how its cells are written, ``type`` that of its values. ``compare`` is set where spellings are taken for
-    one value, ``hierarchy`` where cells list the leaves of one, and ``table`` where the column is in the second table.
-    ``coarse`` are the declared ends and steps to which its values were cut and rounded: top, bottom, round.
-    """
-
-    name: str
-    role: str
-    form: str
-    type: str
-    compare: str | None = None
-    hierarchy: str | None = None
-    table: str | None = None
-    coarse: Mapping[str, JSON] | None = None
-
-    def __post_init__(self) -> None:
-        if self.coarse is not None:
-            object.__setattr__(self, "coarse", frozen_object(self.coarse))
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return it as a manifest has it; what is not set is left out."""
-        said = {setting.name: thawed(getattr(self, setting.name)) for setting in fields(self)}
-        return {key: value for key, value in said.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class TablePart:
-    """A part of a release in a folder: its name inside, how many rows it has, and the digest of its bytes."""
-
-    name: str
-    rows: int
-    digest: str
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return it as a manifest has it."""
-        return {"name": self.name, "rows": self.rows, "digest": self.digest}
-
-
-@dataclass(frozen=True)
-class Counterfeits:
-    """How many rows are made up, in all and by the number of their group; which ones they are nobody is told."""
-
-    total: int = 0
-    per_group: Mapping[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "per_group", frozen_object(self.per_group))
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return it as a manifest has it."""
-        return {"total": self.total, "per_group": dict(self.per_group)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +192,7 @@ class Manifest(Mapping[str, JSON]):
             series=told.text("series"),
             release=told.count("release"),
             promise=read_promise(told),
-            columns=tuple(_column(column) for column in columns),
+            columns=tuple(read_column(column) for column in columns),
             rows=told.number("rows"),
             groups=told.number("groups"),
             achieved=frozen_object(told.object("achieved")),
@@ -246,16 +201,16 @@ class Manifest(Mapping[str, JSON]):
             withheld=told.number("withheld"),
             dirty=told.number("dirty"),
             stale=told.count("stale"),
-            counterfeits=_counterfeits(told),
+            counterfeits=read_counterfeits(told),
             series_id=told.text("series_id"),
             previous=told.text("previous"),
-            selection=_selection(told),
+            selection=read_selection(told),
             adopted=told.counts("adopted"),
             domains=check_domains(told.given.get("domains"), columns),
-            records=_records(told),
+            records=read_records(told),
             digest=told.text("digest"),
-            digests=_digests(told),
-            parts=_parts(told),
+            digests=read_digests(told),
+            parts=read_parts(told),
             engine=None if told.given.get("engine") is None else told.object("engine"),
             format=told.number("format"),
             reveil=told.text("reveil"),
@@ -283,72 +238,6 @@ OPTIONAL = frozenset(
         "engine",
     ]
 )
-_FORMS = ("interval", "set", "label", "value", "foreign")  # of cells, as reveil.tables.notation has them
-
-
-def _column(given: Mapping[str, JSON]) -> PublishedColumn:
-    known = [setting.name for setting in fields(PublishedColumn)]
-    said: dict[str, Any] = {key: value for key, value in given.items() if isinstance(value, str)}
-    coarse = given.get("coarse")
-    if coarse is not None:
-        if not isinstance(coarse, Mapping) or not coarse or not coarse.keys() <= {"top", "bottom", "round"}:
-            raise UnusableError("columns")
-        if not all(isinstance(end, str | int | float) and not isinstance(end, bool) for end in coarse.values()):
-            raise UnusableError("columns")
-        said["coarse"] = coarse
-    if said.keys() != given.keys() or not set(known[:4]) <= said.keys() <= set(known) or said["form"] not in _FORMS:
-        raise UnusableError("columns")
-    return PublishedColumn(**said)
-
-
-def _counterfeits(told: ManifestObject) -> Counterfeits:
-    counterfeits = ManifestObject(told.object("counterfeits"), "counterfeits")
-    places = ManifestObject(
-        counterfeits.object("per_group") if "per_group" in counterfeits.given else {}, "counterfeits"
-    )
-    if counterfeits.given.keys() - {"total", "per_group"}:
-        raise UnusableError("counterfeits")
-    return Counterfeits(counterfeits.number("total"), {group: places.number(group) for group in places.given})
-
-
-def _selection(told: ManifestObject) -> tuple[str, ...] | None:
-    if told.given.get("selection") is None:
-        return None
-    selection = ManifestObject(told.object("selection"), "selection")
-    selection.check_keys(["columns"])
-    return selection.texts("columns")
-
-
-def _records(told: ManifestObject) -> dict[str, str] | None:
-    if told.given.get("records") is None:
-        return None
-    records = ManifestObject(told.object("records"), "records")
-    records.check_keys(["of", "rules"])
-    rules = records.object("rules")
-    found = {key: value for key, value in rules.items() if isinstance(value, str)}
-    if records.given["of"] != VISITS or len(found) != len(rules):
-        raise UnusableError("records")
-    return found
-
-
-def _parts(told: ManifestObject) -> tuple[TablePart, ...] | None:
-    if told.given.get("parts") is None:
-        return None
-    found = []
-    for given in told.objects("parts"):
-        part = ManifestObject(given, "parts")
-        found.append(TablePart(part.sentence("name"), part.number("rows"), part.sentence("digest")))
-    return tuple(found)
-
-
-def _digests(told: ManifestObject) -> dict[str, str] | None:
-    if told.given.get("digests") is None:
-        return None
-    digests = told.object("digests")
-    found = {key: value for key, value in digests.items() if isinstance(value, str)}
-    if len(found) != len(digests):
-        raise UnusableError("digests")
-    return found
 
 
 def make_manifest(

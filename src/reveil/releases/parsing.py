@@ -27,7 +27,7 @@ from reveil.tables.notation import Form, from_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from reveil.releases.manifest import PublishedColumn
+    from reveil.releases.manifest_parts import PublishedColumn
 
 _THREADED = 20_000
 _SEARCHED = 1 << 19  # rows whose keys are looked up at once

@@ -13,7 +13,7 @@ from reveil.core.errors import FileError
 from reveil.engines.shards import with_column
 from reveil.releases.files import write_table
 from reveil.releases.folders import PART_ROWS, part_name
-from reveil.releases.manifest import TablePart
+from reveil.releases.manifest_parts import TablePart
 from reveil.tables.formats.folder import digest_of_file
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from reveil.releases.folders import (
     slices,
     table_names,
 )
-from reveil.releases.manifest import Manifest, TablePart
 from reveil.releases.manifest_files import digest_of, manifest_bytes, manifest_path, read_manifest
+from reveil.releases.manifest_parts import TablePart
 from reveil.releases.parsing import assemble
 from reveil.releases.placing import draft_folder, put_folder_in_place, put_in_place
 from reveil.releases.sameness import pieces, same_content
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
     from reveil.core.arrays import IntArray
     from reveil.releases.answers import Count, Crosstab, Figure
+    from reveil.releases.manifest import Manifest
     from reveil.tables.expressions import Expression
     from reveil.tables.schema import Schema
 

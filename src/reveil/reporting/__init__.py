@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reveil.core.errors import FileError
-from reveil.releases.files import Kept, file_target
+from reveil.releases.files import KeptFiles, file_target
 from reveil.releases.placing import draft_folder, put_in_place
 from reveil.reporting.gathering import gather
 from reveil.reporting.holdings import Given, hold
@@ -91,16 +91,16 @@ def json_beside(page: Path) -> Path:
     return page.with_suffix(".json")
 
 
-def page_target(page: Path, kept: Kept) -> Path:
+def page_target(page: Path, kept: KeptFiles) -> Path:
     """Return where the page is to be written, checked before any work is done."""
     if page.suffix.lower() not in ENDINGS:
         raise FileError("a page is written as .html", file=page, hint="Choose this ending with -o.")
     return file_target(page, kept)
 
 
-def _kept(about: Config | Series, *given: Sequence[object] | None) -> Kept:
+def _kept(about: Config | Series, *given: Sequence[object] | None) -> KeptFiles:
     """Return what is read, and the vault."""
     read = [Path(one) for each in given for one in each or () if isinstance(one, str | os.PathLike)]
     secret_paths = (about.vault_path, about.anchor_path) if isinstance(about, Config) else (about.vault, about.anchor)
     hidden = about.schema.names(Role.PERSON, Role.IDENTIFIER)
-    return Kept((*about.files, secret_paths[1], *read), folders_of(secret_paths[0]), hidden)
+    return KeptFiles((*about.files, secret_paths[1], *read), folders_of(secret_paths[0]), hidden)

@@ -17,7 +17,7 @@ from reveil.guarantees.draft import Request
 from reveil.guarantees.static.deciding import KIND, decide_static
 from reveil.models.base import Model
 from reveil.releases.domains import with_told_edges
-from reveil.releases.files import Kept, not_of_another, output_path, release_target
+from reveil.releases.files import KeptFiles, not_of_another, output_path, release_target
 from reveil.releases.folders import in_folder, place_of
 from reveil.releases.release import Release
 from reveil.releases.respelling import check_spellings, respelled
@@ -103,7 +103,9 @@ def publish_file(
             "columns, where, again and new-series belong to a series",
             hint='Declare a vault: vault = "reveil.vault" under [series].',
         )
-    release_target(target, Kept((Path(data), *config.files), columns=config.schema.names(Role.PERSON, Role.IDENTIFIER)))
+    release_target(
+        target, KeptFiles((Path(data), *config.files), columns=config.schema.names(Role.PERSON, Role.IDENTIFIER))
+    )
     not_of_another(target, {"series": config.name, "release": 1})
     try:
         config.guarantee.check(config.schema, config.method)
@@ -156,10 +158,11 @@ def verify_file(
     stage("reading")
     written, method = Release.read(release), config.method
     guarantee = filled(config.guarantee, written.manifest.promise.settings)  # where no vault knows how it began
+    placed = None
     if config.in_series and config.vault_path.exists():
         # The vault knows which columns were asked for, and recognises the expression.
         known, series = config.guarantee.traits.remembers, Series.of(config)
-        raw = series.part_of(snapshot, written.manifest, where, known=known, table=Path(release))
+        raw, placed = series.placed_part_of(snapshot, written.manifest, where, known=known, table=Path(release))
         guarantee, method = series.guarantee, series.method  # as the series began
     else:
         raw = read_snapshot(snapshot, with_told_edges(config.schema, written.manifest))
@@ -169,6 +172,6 @@ def verify_file(
     read = respelled(written, raw)
     check_promise(guarantee, written.manifest, raw.schema, method)
     asked = asked_for(guarantee, method)
-    verify(read, raw, asked, loose=asked.judge.loose(written, asked))
+    verify(read, raw, asked, archived=placed, loose=asked.judge.loose(written, asked))
     check_files(written)
     return written

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from reveil.core.errors import ConfigError, DataError, ExpressionError, VerificationError
 from reveil.series.agreement import check_columns
 from reveil.series.backups import is_table_of, says_the_same
@@ -28,6 +30,7 @@ from reveil.vault.requests import COLUMNS, WHERE, is_expression
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from reveil.core.arrays import IntArray
     from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.vault import ReleaseRow, Vault
@@ -81,9 +84,10 @@ def read_part(
     table: Path | None = None,
     declared: Mapping[str, Iterable[str]] | None = None,
     binned: bool = False,
-) -> Snapshot:
-    """Return the part of a snapshot that was asked for when a release was made of it; all, if the vault cannot tell.
+) -> tuple[Submission, ReleaseRow | None]:
+    """Return the part of a snapshot that was asked for when a release was made of it, and what the vault knows of that.
 
+    All of the snapshot, if the vault does not know the release.
     ``where`` is the expression again, see :func:`submission_of`. ``known``: the vault must know the release, and where
     ``table`` is its file, the bytes.
     """
@@ -102,13 +106,26 @@ def read_part(
             "this file was changed after it was published", file=table, hint="The vault knows other bytes of it."
         )
     if row is None:
-        return read_submission(
+        whole = read_submission(
             vault, schema, frame, None, where, any_columns=any_columns, declared=declared, binned=binned
-        ).snapshot
+        )
+        return whole, None
     given = [] if where is None else [where]
-    return submission_of(
+    submission = submission_of(
         vault, schema, frame, row, given, any_columns=any_columns, declared=declared, binned=binned
-    ).snapshot
+    )
+    return submission, row
+
+
+def archived_rows(vault: Vault, row: ReleaseRow, submission: Submission, rows: int) -> IntArray | None:
+    """Return which record the archive has in each row of a release, -1 for none; None where it has nobody."""
+    found = vault.placements(row.release, submission.high, submission.low)
+    record, place = found["record"].to_numpy(), found["place"].to_numpy()
+    if not len(place) or place.max() >= rows:
+        return None
+    placed = np.full(rows, -1, np.int64)
+    placed[place] = record
+    return placed
 
 
 def submission_of(

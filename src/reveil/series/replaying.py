@@ -16,7 +16,7 @@ from reveil.series.reading import submission_of
 from reveil.tables.joint import joint_schema
 from reveil.vault.protocol import ABANDONED, ADOPTED, PENDING
 from reveil.verification import Promised, verify
-from reveil.verification.alone import check_alone
+from reveil.verification.one_release import check_alone
 from reveil.verification.series import Expected, Replay, strangers
 from reveil.verification.shown import Shown
 from reveil.verification.surface import check_files

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
-from reveil.releases.files import Kept, output_path, release_target
+from reveil.releases.files import KeptFiles, output_path, release_target
 from reveil.releases.folders import place_of
 from reveil.releases.placing import undisturbed
 from reveil.releases.release import Release
@@ -28,7 +28,7 @@ from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
 from reveil.series.people import erase, find_placements
 from reveil.series.published import How, Published, Stage, silent
 from reveil.series.publisher_lock import only_publisher
-from reveil.series.reading import files_of, read_part, read_submission, submission_of
+from reveil.series.reading import archived_rows, files_of, read_part, read_submission, submission_of
 from reveil.series.replaying import Replayed, replay
 from reveil.series.vault_care import Checked
 from reveil.series.warnings import warnings
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from reveil.core.arrays import IntArray
     from reveil.guarantees.assembly import Prepared
     from reveil.releases.manifest import Manifest
     from reveil.series.release_context import ReleaseContext, Submission
@@ -154,10 +155,10 @@ class Series(SeriesBase):
         self.notes += [note for note in more if note is not None]
         return Published(release, how, note=noted(*self.notes))
 
-    def _kept(self, *read: Path) -> Kept:
+    def _kept(self, *read: Path) -> KeptFiles:
         """Return what is never written over."""
         hidden = self.schema.names(Role.PERSON, Role.IDENTIFIER)
-        return Kept((*self.files, self.anchor, *read), folders_of(self.vault), hidden)
+        return KeptFiles((*self.files, self.anchor, *read), folders_of(self.vault), hidden)
 
     def _resume(
         self,
@@ -244,7 +245,18 @@ class Series(SeriesBase):
         to be of the whole table, or of what satisfies ``where``.
         """
         with self._opened() as vault:
-            return read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **self._reading())
+            more = self._reading()
+            return read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **more)[0].snapshot
+
+    def placed_part_of(
+        self, frame: object, manifest: Manifest, where: str | None = None, *, known: bool, table: Path
+    ) -> tuple[Snapshot, IntArray | None]:
+        """Return what :meth:`part_of` does, and which of its records the archive has in each row of the release."""
+        with self._opened() as vault:
+            more = self._reading()
+            part, row = read_part(vault, self.schema, frame, manifest, where, known=known, table=table, **more)
+            placed = None if row is None else archived_rows(vault, row, part, manifest.rows)
+            return part.snapshot, placed
 
     def submission_of(self, frame: object, row: ReleaseRow, given: Sequence[str] = ()) -> Submission:
         """Return a snapshot cut as a release asked for it; it can say whether the release was made of it.

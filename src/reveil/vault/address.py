@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from reveil.core.errors import ConfigError
-from reveil.vault.sealed.whereabouts import SCHEMA, with_files
+from reveil.vault.sealed.whereabouts import SCHEMA, address_of, folder_of, with_files
 from reveil.vault.store import FOLDER, KeepsFiles, scheme_of, store_class, unknown_store
 
 if TYPE_CHECKING:
     from reveil.vault.sealed.whereabouts import Whereabouts
 
-_USER = re.compile(r"//[^/@]*@")
+_USER = re.compile(r"//.*@")  # whatever it is written with
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def place_of(
     file = None if keys is None else base / keys
     if "://" not in text:
         if sealed:
-            return Address(with_files(f"sealed://{base / text}", file, key_command))
+            return Address(with_files(address_of(base / text), file, key_command))
         if keys is not None or key_command is not None:
             raise ConfigError(
                 f"{'keys' if keys is not None else 'key_command'} is for vaults of sealed pieces",
@@ -98,9 +98,8 @@ def folders_of(place: Place) -> tuple[Path, ...]:
     """Return the folders here in which nothing but the vault is written."""
     if isinstance(place, Path):
         return (place,)
-    folder = Path(place.text.partition("://")[2].partition("?")[0])
-    files = files_of(place)
-    return () if files is None else (files.drafts, *((folder,) if scheme_of(place) == "sealed" else ()))
+    files, sealed = files_of(place), scheme_of(place) == "sealed"
+    return () if files is None else (files.drafts, *((folder_of(place.text),) if sealed else ()))
 
 
 def files_of(place: Place) -> Whereabouts | None:

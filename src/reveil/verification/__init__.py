@@ -9,8 +9,9 @@ no code of values, no grouper, no kernel. It takes the published bytes and the s
    the column ``group`` says, where there is one, else a class: rows with equal generalised cells;
 3. the published rows that are not counterfeit are the snapshot's records, each inside its box and with its own
    values: row by row where the publisher says which row is whose (:mod:`~reveil.verification.rows`), else by
-   searching an assignment of all rows to records (:mod:`~reveil.verification.search`). Where boxes are nested, each
-   record must be in the innermost box that holds it;
+   searching an assignment of all rows to records (:mod:`~reveil.verification.search`), unless an archived placement
+   is one (:mod:`~reveil.verification.archived`). Where boxes are nested, each record must be in the innermost box that
+   holds it;
 4. records are what their rows say, where rows are put together or values made coarser before anything else
    (:mod:`~reveil.verification.raw_rows`);
 5. the file tells nothing beside its cells (:mod:`~reveil.verification.surface`);
@@ -31,6 +32,7 @@ import numpy as np
 from reveil.core.errors import VerificationError
 from reveil.core.json_values import object_in, thawed
 from reveil.releases.table import GROUP
+from reveil.verification.archived import proves
 from reveil.verification.cells import line_of
 from reveil.verification.columns import check_whole, views
 from reveil.verification.counting import GroupCounts, PublishedGroups, counts_of, described, groups_of
@@ -58,6 +60,7 @@ def verify(
     asked: object,
     *,
     placement: AnyInts | None = None,
+    archived: AnyInts | None = None,
     dirty: int = 0,
     loose: int = 0,
     excused: Bools | None = None,
@@ -66,16 +69,19 @@ def verify(
 
     ``asked`` is what was asked for: a :class:`Promised`, with which the manifest is compared, or a model, and then
     groups alone are judged. ``placement[row]`` is the record that row publishes, -1 for a counterfeit. Without it an
-    assignment is searched. The last ``dirty`` records of the snapshot are those of people who were not asked for,
-    where the caller knows them; else as many rows as the manifest counts may be theirs. ``excused`` rows, or so many
-    ``loose`` ones where nobody says which row is whose, may show another value than the snapshot has.
+    assignment is searched, unless an ``archived`` placement, for which nobody vouches, shows that there is one. The
+    last ``dirty`` records of the snapshot are those of people who were not asked for, where the caller knows them; else
+    as many rows as the manifest counts may be theirs. ``excused`` rows, or so many ``loose`` ones where nobody says
+    which row is whose, may show another value than the snapshot has.
     """
     wanted = asked.of_release(release) if isinstance(asked, Promised) else Promised.of_model(asked)
     if release.seconds:
         check_raw(release, snapshot)
         check_whole(release, snapshot, wanted)
-        for view, seen_as, promised, rows in views(release, snapshot, wanted, placement):
-            verify(view, seen_as, promised, placement=rows, dirty=dirty)
+        known = placement is not None
+        for view, seen_as, promised, rows in views(release, snapshot, wanted, placement if known else archived):
+            placed, shown = (rows, None) if known else (None, rows)
+            verify(view, seen_as, promised, placement=placed, archived=shown, dirty=dirty)
         return
     manifest = release.manifest
     if placement is not None and manifest.dirty != dirty:
@@ -120,7 +126,12 @@ def verify(
     if placement is not None:
         check_rows(release, snapshot, lines, placement, groups, deepest, excused)
         check_order(placement)
-    elif release.batch is not None:
+        return
+    if archived is not None and proves(
+        archived, release, snapshot, lines, groups, empty=manifest.dirty + loose, deepest=deepest
+    ):
+        return
+    if release.batch is not None:
         check_two_tables(release, release.batch, snapshot, lines, groups)
     else:
         check_assignment(release, snapshot, lines, groups, loose=loose, deepest=deepest)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Item = TypeVar("Item", bound=np.generic)
     from collections.abc import Mapping
 
-    from reveil.releases.manifest import Counterfeits
+    from reveil.releases.manifest_parts import Counterfeits
     from reveil.releases.release import Release
     from reveil.tables.schema import Column
     from reveil.tables.snapshot import Snapshot

@@ -56,7 +56,9 @@ class Halves:
             wide = ((self.most[-1].astype(np.int64) - self.least[-1]) / (rooms + 1)).argmax(axis=1)
             self.halved.append(wide)
             node = np.repeat(np.arange(len(sizes)), sizes)
-            self.order = self.order[np.lexsort((ordered[np.arange(n), wide[node]], node))]
+            value = ordered[np.arange(n), wide[node]].astype(np.int64)
+            value -= value.min()
+            self.order = self.order[np.argsort(node * (int(value.max()) + 1) + value)]
             middle = offsets[:-1] + sizes // 2
             self.offsets.append(np.append(np.stack([offsets[:-1], middle], axis=1).ravel(), n))
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NOT_THE_RECORDS = "the published rows cannot be the records of this snapshot"
 ANOTHER_SNAPSHOT = "Some row has no record inside its box with its values. Is this the snapshot that was published?"
 _WIDEST = (1 << 31) - 1
+_SOME_POINTS, _SOME_BOXES = 1 << 12, 1 << 6
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ def _candidates(
     """Return which kind of records fits which slot, and how many records each kind has.
 
     Where groups have boxes that overlap everywhere, the values decide more than the boxes do: they are a column of the
-    search, the widest, so that the search goes by them first.
+    search, the widest, so that the search goes by them first. Where hardly any overlap, boxes alone are searched, of
+    which there are fewer than boxes with values.
     """
     keys = [line.codes for line in lines]
     frame = pl.DataFrame({f"q{at}": key for at, key in enumerate(keys)}).with_columns(
@@ -143,26 +145,44 @@ def _candidates(
     )
     names = frame.columns
     kinds = frame.group_by(names).len("records").sort(names).with_row_index("kind")
-    boxes = slots.select("box", "value").unique(maintain_order=True).with_row_index("place")
+    point = np.stack([kinds[f"q{at}"].to_numpy() for at in range(len(lines))], axis=1).astype(np.int32)
+    boxes = slots.select("box").unique(maintain_order=True)
+    by_value = _overlap(point, *_hulls(release, lines, boxes["box"].to_numpy()))
+    if by_value:
+        boxes = slots.select("box", "value").unique(maintain_order=True)
+    boxes = boxes.with_row_index("place")
     box = boxes["box"].to_numpy()
-    cells = [release.cells[line.name].index[box] for line in lines]
-    most = int(max(kinds["value"].to_numpy().max(initial=0), boxes["value"].to_numpy().max(initial=0))) + 1
-    wide = max(_WIDEST // most, 1)
-    point = np.stack(
-        [*(kinds[f"q{at}"].to_numpy() for at in range(len(lines))), kinds["value"].to_numpy() * wide], axis=1
-    ).astype(np.int32)
-    value = (boxes["value"].to_numpy() * wide).astype(np.int32)
-    lo = np.stack([*(line.hull[0][places] for line, places in zip(lines, cells, strict=True)), value], axis=1)
-    hi = np.stack([*(line.hull[1][places] for line, places in zip(lines, cells, strict=True)), value], axis=1)
-    kind, place = points_in_boxes(point, lo.astype(np.int32), hi.astype(np.int32))
+    lo, hi = _hulls(release, lines, box)
+    if by_value:
+        most = int(max(kinds["value"].to_numpy().max(initial=0), boxes["value"].to_numpy().max(initial=0))) + 1
+        wide = max(_WIDEST // most, 1)
+        value = (boxes["value"].to_numpy() * wide).astype(np.int32)
+        point = np.column_stack([point, (kinds["value"].to_numpy() * wide).astype(np.int32)])
+        lo, hi = np.column_stack([lo, value]), np.column_stack([hi, value])
+    kind, place = points_in_boxes(point, lo, hi)
     good = np.ones(len(kind), np.bool_)
     for at, line in enumerate(lines):
-        good &= line.admits(cells[at][place], point[kind, at])
+        good &= line.admits(release.cells[line.name].index[box[place]], point[kind, at])
     if deepest is not None and release.levels is not None:
         good &= release.levels[box[place]] == kinds["level"].to_numpy()[kind]
-    found = pl.DataFrame({"kind": kind[good], "place": place[good]}).cast({"place": pl.UInt32})
-    both = boxes.join(slots, on=["box", "value"]).select("place", "slot")
-    return found.join(both, on="place").select("kind", "slot"), kinds["records"].to_numpy().astype(np.int64)
+    found = pl.DataFrame({"kind": kind[good], "box": box[place[good]], "value": kinds["value"].to_numpy()[kind[good]]})
+    return found.join(slots, on=["box", "value"]).select("kind", "slot"), kinds["records"].to_numpy().astype(np.int64)
+
+
+def _hulls(release: Release, lines: Sequence[QuasiColumn], box: Codes | Ints) -> tuple[Codes, Codes]:
+    """Return where boxes begin and end in each column, over the gaps of their cells."""
+    hulls = [[end[release.cells[line.name].index[box]] for end in line.hull] for line in lines]
+    return np.stack([lo for lo, _ in hulls], axis=1), np.stack([hi for _, hi in hulls], axis=1)
+
+
+def _overlap(point: Codes, lo: Codes, hi: Codes) -> bool:
+    """Return whether a point is in more than two boxes on average, as some points and boxes have it."""
+    if not len(point) or not len(lo):
+        return False
+    points, boxes = point[:: len(point) // _SOME_POINTS + 1], slice(None, None, len(lo) // _SOME_BOXES + 1)
+    least, most = lo[boxes, None], hi[boxes, None]
+    inside = ((points >= least) & (points <= most)).all(axis=2)
+    return float(inside.mean()) * len(lo) > 2
 
 
 def _places(release: Release, lines: Sequence[QuasiColumn]) -> _Places:

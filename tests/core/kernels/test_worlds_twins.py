@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reveil.core.kernels import permutations, widening
-from reveil.guarantees.worlds.space import Space
+from reveil.guarantees.worlds.space import CodeSpace
 from tests.core.kernels.plain import permutations as plain_permutations
 from tests.core.kernels.plain import widening as plain_widening
 from tests.guarantees.worlds.small import codes_of
@@ -49,7 +49,7 @@ def test_costs(n, filled, seed):
         schema={"x": pl.Int64, "s": pl.String, "t": pl.String, "value": pl.String},
     )
     codes = codes_of(frame, ["x", "s", "t"], hierarchies={"t": TREE})
-    space = Space.of(codes)
+    space = CodeSpace.of(codes)
     members = np.stack([rng.permutation(n) for _ in range(3)], axis=1).astype(np.int32)
     members[:, 0] = np.arange(n)
     about = space.attributes

@@ -15,7 +15,7 @@ import reveil as rv
 from reveil.cli import cli
 from reveil.core import registry
 from reveil.core.errors import DataError, FileError
-from reveil.releases.files import Kept, file_target, output_path, release_target
+from reveil.releases.files import KeptFiles, file_target, output_path, release_target
 from reveil.releases.release import Release
 from reveil.tables.formats import check_path, endings, find_format, format_of, in_words
 from reveil.tables.snapshot import canonical_text, read_snapshot
@@ -133,9 +133,9 @@ def test_messages_name_all_formats(tmp_path, toy):
 def test_a_file_in_an_added_format_is_not_written_over(tmp_path, toy):
     write_raw(people(), tmp_path / "raw.jsonl")
     with pytest.raises(FileError, match="would replace a table"):
-        file_target(tmp_path / "raw.jsonl", Kept())
+        file_target(tmp_path / "raw.jsonl", KeptFiles())
     with pytest.raises(FileError, match="column 'pid', which no release has"):
-        release_target(tmp_path / "raw.jsonl", Kept(columns=("pid",)))
+        release_target(tmp_path / "raw.jsonl", KeptFiles(columns=("pid",)))
 
 
 def test_a_series_in_an_added_format(tmp_path, toy):

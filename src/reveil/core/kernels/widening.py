@@ -14,7 +14,7 @@ import numpy.typing as npt
 from reveil.core.kernels import kernel
 
 
-class Boxes(NamedTuple):
+class RowBoxes(NamedTuple):
     """The boxes of single rows."""
 
     lo: npt.NDArray[np.int32]  # (rows, attributes)
@@ -50,7 +50,7 @@ def boxes(points, nulls):
             if points[i, a] == nulls[a]:
                 null[i, a] = True
                 hi[i, a] = -1
-    return Boxes(lo, hi, null)
+    return RowBoxes(lo, hi, null)
 
 
 @kernel

@@ -148,13 +148,13 @@ def _matched(
     return np.asarray(column[chosen], np.int64)
 
 
-def _boxes(rows: CodeArray, inside: IntArray, attributes: Attributes) -> widening.Boxes:
+def _boxes(rows: CodeArray, inside: IntArray, attributes: Attributes) -> widening.RowBoxes:
     """Return the boxes of groups of equally many records."""
     codes = rows[inside]
     null = codes == attributes.nulls
     lo = np.where(null, np.iinfo(np.int32).max, codes).min(axis=1).astype(np.int32)
     hi = np.where(null, -1, codes).max(axis=1).astype(np.int32)
-    return widening.Boxes(lo, hi, null.any(axis=1))
+    return widening.RowBoxes(lo, hi, null.any(axis=1))
 
 
 def _joined(groups: list[IntArray], where: IntArray, many: int) -> list[IntArray]:

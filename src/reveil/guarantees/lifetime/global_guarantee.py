@@ -210,6 +210,7 @@ class GlobalGuarantee(Guarantee):
             making=frozenset(["largest"]),
             declared=(*self.harmless, *self.permanent),
             erasure=_ERASURE if self.permanent else None,
+            usual={"releases": (2, 3, 5), "alpha": (2.0, 3.0, 5.0)},  # whichever the strategy has
         )
 
     def _settings(self) -> dict[str, JSON]:

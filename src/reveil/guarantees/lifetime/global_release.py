@@ -14,7 +14,7 @@ from reveil.core.errors import InfeasibleError
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.hilbert import along_curve
 from reveil.grouping.recoders.boxes import BoxRecoder
-from reveil.guarantees.draft import Grouped, Rows, Values
+from reveil.guarantees.draft import GivenColumn, Grouped, Rows
 from reveil.guarantees.lifetime.cohorts import Cohorts, broken_groups, keep_together
 from reveil.guarantees.lifetime.dilution import with_absent
 from reveil.guarantees.lifetime.grouping import Crowd, Rule, form_groups, needed_by
@@ -262,17 +262,17 @@ def rows_of(made: FormedGroups, now: PublishableRecords, memory: Memory, name: s
     """Return the rows, with the values of the sensitive column as they are told."""
     record = np.flatnonzero(made.groups >= 0).astype(np.int32)
     values = _told_values(now, memory, dtype)
-    shown = Values(values.source, values.index[record])
+    shown = GivenColumn(values.source, values.index[record])
     return Rows(record, made.place[record], made.groups[record], {name: shown})
 
 
-def _told_values(now: PublishableRecords, memory: Memory, dtype: pl.DataType) -> Values:
+def _told_values(now: PublishableRecords, memory: Memory, dtype: pl.DataType) -> GivenColumn:
     """Return the value of each record as it is told: texts where some are suppressed."""
     known = parsed(memory.texts, dtype)
     if not now.hidden.any():
-        return Values(known, now.values)
+        return GivenColumn(known, now.values)
     texts = pl.concat([canonical_text(known).rename(""), pl.Series([SUPPRESSED_VALUE])])
-    return Values(texts, np.where(now.hidden, len(known), now.values))
+    return GivenColumn(texts, np.where(now.hidden, len(known), now.values))
 
 
 def as_published(snapshot: Snapshot, now: PublishableRecords, memory: Memory) -> Snapshot | None:

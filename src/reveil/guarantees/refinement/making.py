@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import InfeasibleError
-from reveil.guarantees.draft import Rows, Values
+from reveil.guarantees.draft import GivenColumn, Rows
 from reveil.guarantees.refinement.entries import Assignment
 from reveil.guarantees.refinement.extras import Extras, decoded, extended, extras_of
 from reveil.guarantees.refinement.plan import Decided, Rules, decide, grouped
@@ -72,7 +72,7 @@ class MadeRelease:
             record,
             np.concatenate([real, self.partition.order[self.partition.offsets[fakes]]]),  # a group has one box
             np.concatenate([labels[real], fakes]),
-            {name: Values(values[name], every) for name in names},
+            {name: GivenColumn(values[name], every) for name in names},
         )
 
     def _stand_ins(self, book: Book, names: tuple[str, ...], fakes: CodeArray, rng: Dice) -> pl.DataFrame:

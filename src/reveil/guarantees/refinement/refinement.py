@@ -195,6 +195,7 @@ class Refinement(Guarantee):
             making=frozenset(["slack", "dirty"]),
             erasure=_ERASURE,
             usual_method=Mondrian(),  # which keeps every model
+            usual={"k": (5, 10, 20), "l": (2, 3)},
         )
 
     def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002

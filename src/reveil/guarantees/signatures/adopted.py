@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from reveil.releases.release import Release
 
 # The values of signatures in which a person is published alone; and signatures in which everybody is.
-ALONE = Ledger("alone", keys=("value",), coded="value")
+LONE = Ledger("alone", keys=("value",), coded="value")
 MANY = 64  # who may have been told more signatures than this is not told them one by one
 SPOILED = Ledger("spoiled", keys=("signature", "value"), personal=False, coded="value")
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSets:
     """The groups of a release as sets of codes that last; ``more`` are published values that the vault never saw.
 
     ``of_group`` is the set of each group, ``even``: it has all its values equally often, ``few``: it has fewer than m,
@@ -69,7 +69,7 @@ class Shown:
     more: pl.Series
 
     @classmethod
-    def of(cls, release: Release, members: Membership, memory: Memory, sensitive: str, m: int) -> Shown:
+    def of(cls, release: Release, members: Membership, memory: Memory, sensitive: str, m: int) -> ShownSets:
         """Give the values of each group their codes, new ones behind all that are known."""
         groups, values = release.group_values()
         texts = canonical_text(values[sensitive]).rename("value")
@@ -99,7 +99,7 @@ def adopted_signatures(
     as new. ``bounded``: whoever may have been left out must find m values outside all that they may have been told, for
     their value may be another.
     """
-    shown = Shown.of(release, members, memory, sensitive, m)
+    shown = ShownSets.of(release, members, memory, sensitive, m)
     types = len(members.left_out)
     of_pair = shown.of_group[members.group]
     pairs = pl.DataFrame({"type": members.type_, "set": of_pair}).unique().sort("type", "set")
@@ -143,10 +143,10 @@ def adopted_signatures(
     least = np.zeros(types, np.int32)
     least[first["type"].to_numpy()] = shown.sets.members[shown.sets.offsets[first["set"].to_numpy()]]
     narrow = pl.DataFrame({"record": resting, "members": pl.Series(least[members.kind[resting]]).cast(pl.String)})
-    alone = _alone(told, shown, members)
+    alone = _in_lone_groups(told, shown, members)
     every = pl.concat([_texts(told, shown.sets), _texts(sure, shown.sets), narrow, crossed]).unique(maintain_order=True)
     return Adoption(
-        tuple(entries for entries in (Entries(ALONE, alone), Entries(SPOILED, spoiled)) if entries.rows.height),
+        tuple(entries for entries in (Entries(LONE, alone), Entries(SPOILED, spoiled)) if entries.rows.height),
         unsafe,
         len(resting),
         shown.more,
@@ -162,7 +162,7 @@ def _texts(told: pl.DataFrame, sets: Sets) -> pl.DataFrame:
     return told.select(pl.col("record").cast(pl.Int32), members=texts.gather(told["set"]))
 
 
-def _outside(pairs: pl.DataFrame, shown: Shown, memory: Memory, types: int) -> IntArray:
+def _outside(pairs: pl.DataFrame, shown: ShownSets, memory: Memory, types: int) -> IntArray:
     """Return how many values each type was certainly not told, of those that were known before or are published."""
     before = np.union1d(memory.known[memory.known < memory.seen], memory.declared)
     sizes = pairs.select("type", size=pl.Series(shown.sets.sizes[pairs["set"].to_numpy()]))
@@ -182,7 +182,7 @@ def _crossing(pairs: pl.DataFrame, sets: Sets, types: int) -> BoolArray:
 
 
 def _crossed(
-    pairs: pl.DataFrame, shown: Shown, members: Membership, memory: Memory
+    pairs: pl.DataFrame, shown: ShownSets, members: Membership, memory: Memory
 ) -> tuple[pl.DataFrame, IntArray, IntArray]:
     """Return whose group may share some values, not all, with what they were told before, and one common value.
 
@@ -207,7 +207,7 @@ def _crossed(
     equal = (shared == sets.sizes[set_]) & (shared == memory.sets.sizes[block])
     uneven = np.zeros(len(sets), np.bool_)
     uneven[shown.of_group[~shown.even]] = True
-    alone = memory.book.of_records(ALONE).select("record", code="value")
+    alone = memory.book.of_records(LONE).select("record", code="value")
     apart = np.zeros(len(memory.sets), np.bool_)
     kept = before.join(alone, on="record").join(
         pl.DataFrame({"block": memory.sets.of_member, "code": memory.sets.members}), on=["block", "code"]
@@ -228,7 +228,7 @@ def _spoiled(now: Sets, before: Sets, memory: Memory) -> pl.DataFrame:
     return pl.DataFrame({"signature": numbers, "value": both.members})
 
 
-def _alone(told: pl.DataFrame, shown: Shown, members: Membership) -> pl.DataFrame:
+def _in_lone_groups(told: pl.DataFrame, shown: ShownSets, members: Membership) -> pl.DataFrame:
     """Return who is published alone from now on, and with which values."""
     uneven = ~shown.even[members.group]
     where = pl.DataFrame({"type": members.type_[uneven], "set": shown.of_group[members.group[uneven]]}).unique()
@@ -240,7 +240,7 @@ def _alone(told: pl.DataFrame, shown: Shown, members: Membership) -> pl.DataFram
 
 def alone_with(memory: Memory) -> pl.DataFrame:
     """Return who has to be alone in a group of a signature that they keep: ``record`` and each ``value`` of it."""
-    single, rows = memory.book.of_records(ALONE).select("record", "value"), memory.book.rows(SPOILED)
+    single, rows = memory.book.of_records(LONE).select("record", "value"), memory.book.rows(SPOILED)
     if not rows.height or not len(memory.sets):
         return single
     texts = rows.group_by("signature").agg(pl.col("value").sort().cast(pl.String).str.join(","))["value"]

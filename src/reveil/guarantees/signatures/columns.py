@@ -15,7 +15,7 @@ import polars as pl
 
 from reveil.core.errors import ConfigError, InfeasibleError, RefusedError
 from reveil.grouping.recoders.boxes import BoxRecoder
-from reveil.guarantees.draft import Draft, DraftColumn, Grouped, Left, Remembered, Rows, Values
+from reveil.guarantees.draft import Draft, DraftColumn, GivenColumn, Grouped, Left, Remembered, Rows
 from reveil.guarantees.signatures.adopted import published_alone
 from reveil.guarantees.signatures.deciding_pairs import check_pairs
 from reveil.guarantees.signatures.forms import tight_partition
@@ -74,7 +74,7 @@ def decide_columns(guarantee: TauSafety, request: Request, memory: Memory, rng: 
     records = np.flatnonzero(~resting).astype(np.int32)
     largest = max(unit.guarantee.m for unit in units if isinstance(unit.guarantee.m, int))
     partition = tight_partition(codes, records, largest, rng.child("classes"))
-    plain = {name: Values(snapshot.frame[name], records) for name in snapshot.schema.plain}
+    plain = {name: GivenColumn(snapshot.frame[name], records) for name in snapshot.schema.plain}
     return Draft(
         Rows(records, records, None, plain),
         Grouped(codes, partition, BoxRecoder()),

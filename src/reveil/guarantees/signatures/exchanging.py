@@ -107,7 +107,7 @@ def _exchange(
                 continue
             movable = np.append(free, True)[record]
             classes = np.where(movable, value, -1)
-        near = _near(assigning.centres(record, starts, shape.places), turn)
+        near = _along_curve(assigning.centres(record, starts, shape.places), turn)
         runs, bounds = _runs(classes.astype(np.int64), near[owner], sweeps.together, shifted=turn % 4 > 1)
         fell += float(assigning.exchange(record, owner, starts, runs, bounds, shape))
         if turn % 2:
@@ -132,11 +132,11 @@ def _shards(record: CodeArray, starts: IntArray, shape_of: ShapeOf) -> list[IntA
         numbers[real] = np.arange(len(real), dtype=np.int32)
         places = shape_of(held[real]).places
         middles.append(assigning.centres(numbers, starts[part[0] : part[-1] + 2] - first, places))
-    cell = _near(np.concatenate(middles), 0) * cells // groups
+    cell = _along_curve(np.concatenate(middles), 0) * cells // groups
     return [np.flatnonzero(cell == one) for one in range(cells)]
 
 
-def _near(centres: FloatArray, turn: int) -> IntArray:
+def _along_curve(centres: FloatArray, turn: int) -> IntArray:
     """Return the place of each group in an order in which near groups stand near; each turn has another one."""
     factor = 1 + (np.arange(1, centres.shape[1] + 1) * _TURN * turn) % 1
     order = np.arange(len(centres))

@@ -91,6 +91,7 @@ class MInvariance(SignatureGuarantee):
             making=frozenset(["effort"]),
             caution=Caution(("returned", "changed"), _BEYOND),
             parts=_PARTS,
+            usual={"m": (2, 3, 4, 6)},
         )
 
     @property

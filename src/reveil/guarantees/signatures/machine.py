@@ -112,7 +112,7 @@ class Buckets:
                 split.swap(found, there[:-1], inside, sizes[part], here)
             cells[offsets[part.start] : offsets[part.stop]] = np.append(records, np.int32(-1))[found]
 
-        each(work, _shares(lists[self.sets.offsets]), len(self.records.items))
+        each(work, _runs_of(lists[self.sets.offsets]), len(self.records.items))
         return self._groups(cells)
 
     def nest(self, keys: KeyArray) -> Groups:
@@ -284,7 +284,7 @@ def _mover_groups(movers: CodeArray, now: Situation, pool: FreeRecords, m: int, 
     )
 
 
-def _shares(ends: IntArray) -> list[slice]:
+def _runs_of(ends: IntArray) -> list[slice]:
     """Cut buckets, which end at these places of a list, into runs of about equally many records.
 
     There is one for each core, and as many more as keep the points of a run few, where buckets are not larger.

@@ -32,7 +32,7 @@ class FreeRecords:
         self.links = np.arange(len(records) + 1, dtype=np.int64), np.arange(len(records) + 1, dtype=np.int64)
         self.left = np.diff(self.starts)
 
-    def _near(self, targets: CodeArray) -> nearest_free.Pool:
+    def _pool_beside(self, targets: CodeArray) -> nearest_free.Pool:
         """Return the pool as kernels see it, beside some other records."""
         every = np.concatenate([self.ordered, targets])
         numbers = np.arange(len(self.ordered), dtype=np.int32)
@@ -47,7 +47,7 @@ class FreeRecords:
             return np.full(len(wanted), -1, np.int32)
         targets, of_hole = np.unique(anchors, return_inverse=True)
         near = (of_hole + len(self.ordered)).astype(np.int32)
-        taken = self._named(nearest_free.fill_holes(self._near(targets), quota, wanted, near))
+        taken = self._named(nearest_free.fill_holes(self._pool_beside(targets), quota, wanted, near))
         self.left = self.left - np.bincount(wanted[taken >= 0], minlength=len(self.left))
         return taken
 
@@ -59,7 +59,7 @@ class FreeRecords:
         numbers = np.arange(len(self.ordered), len(every), dtype=np.int32)
         given = nearest_free.Movers(numbers, told.members, told.offsets)
         records, values = nearest_free.gather_groups(
-            given, starts, self._near(movers), self.left, self.values[every], domain, m
+            given, starts, self._pool_beside(movers), self.left, self.values[every], domain, m
         )
         return np.append(every, np.int32(-1))[records], values
 
@@ -102,7 +102,7 @@ class FreeRecords:
         return self.ordered[free]
 
     def _drawn(self, sets: Sets, amounts: IntArray) -> tuple[Sets, Ragged[np.int32]]:
-        pool = self._near(self.ordered[:0])
+        pool = self._pool_beside(self.ordered[:0])
         order, offsets = nearest_free.draw_steps(pool, self.left, sets.members, sets.offsets, amounts)
         return sets, Ragged(offsets, self._named(order))
 

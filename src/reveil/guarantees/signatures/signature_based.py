@@ -18,7 +18,7 @@ from reveil.grouping.hilbert import along_curve
 from reveil.grouping.recoders.boxes import BoxRecoder
 from reveil.guarantees.base import Adoption, Guarantee, Memory
 from reveil.guarantees.checks import check_memory, check_names, check_no_method, check_one_sensitive, check_person
-from reveil.guarantees.draft import Draft, Grouped, Left, Remembered, Rows, Values
+from reveil.guarantees.draft import Draft, GivenColumn, Grouped, Left, Remembered, Rows
 from reveil.guarantees.signatures.adopted import adopted_signatures, published_alone
 from reveil.guarantees.signatures.forms import as_formed
 from reveil.guarantees.signatures.machine import Groups, lone_groups
@@ -134,7 +134,7 @@ class SignatureGuarantee(Guarantee):
                 groups.record,
                 groups.record,  # a counterfeit borrows a box
                 groups.group,
-                {name: Values(parsed(memory.texts, snapshot.frame[name].dtype), groups.value)},
+                {name: GivenColumn(parsed(memory.texts, snapshot.frame[name].dtype), groups.value)},
             ),
             Grouped(codes, partition, BoxRecoder()),
             self.model_for(snapshot.schema),

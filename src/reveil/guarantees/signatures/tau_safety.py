@@ -183,6 +183,7 @@ class TauSafety(SignatureGuarantee):
             declared=self.domain,
             by_column=True,
             together=self.together or (),
+            usual={"m": (2, 3, 4, 6), "form": ("boxes", "angelized")},
         )
 
     def of_column(self, name: str) -> TauSafety:

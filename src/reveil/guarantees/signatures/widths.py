@@ -63,14 +63,14 @@ def linked_widths(codes: Codes, records: CodeArray) -> CellWidths:
     numbers, places = np.empty((len(records), columns), np.int32), np.empty((len(records), columns))
     for a, attribute in enumerate(codes.quasi):
         numbers[:, a] = attribute.codes[records]
-        places[:, a] = _shares(attribute)[numbers[:, a]] * attribute.weight
+        places[:, a] = _middles(attribute)[numbers[:, a]] * attribute.weight
     none, nothing = np.zeros(columns, np.int64), np.zeros(columns)
     most = np.array([attribute.weight for attribute in codes.quasi], np.float64)
     kinds = np.full(columns, SPAN, np.int64)
     return CellWidths(kinds, numbers, places, none, none, np.zeros(1), nothing, nothing, most)
 
 
-def _shares(attribute: Attribute) -> FloatArray:
+def _middles(attribute: Attribute) -> FloatArray:
     """Return the share of the records up to the middle of those of each code."""
     counts = np.bincount(attribute.codes, minlength=attribute.null_code + 1)
     return np.asarray((np.cumsum(counts) - counts / 2) / max(len(attribute.codes), 1), np.float64)
@@ -111,7 +111,7 @@ def value_distances(codes: Codes, values: CodeArray, wanted: IntArray, *, linked
     many = len(wanted)
     parts = [
         (
-            _quantiles(_shares(attribute), attribute.codes, of_record, many) / QUANTILES
+            _quantiles(_middles(attribute), attribute.codes, of_record, many) / QUANTILES
             if linked
             else _embedded(attribute, of_record, many)
         )

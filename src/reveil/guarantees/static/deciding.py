@@ -11,7 +11,7 @@ from reveil.core.errors import ConfigError, InfeasibleError
 from reveil.grouping.groupers.base import check_feasible, check_plan
 from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.suppression import group_without_stretching
-from reveil.guarantees.draft import Draft, Grouped, Left, Rows, Values
+from reveil.guarantees.draft import Draft, GivenColumn, Grouped, Left, Rows
 from reveil.guarantees.explained import Explained
 from reveil.guarantees.promising import made_by, promise_of
 from reveil.models.base import exact_number
@@ -88,7 +88,7 @@ def decide_static(
     record = np.flatnonzero(partition.labels >= 0).astype(np.int32)
     known = {attribute.name: attribute for attribute in codes.sensitive}
     values = {
-        name: Values(snapshot.frame[name], record, known.get(name))
+        name: GivenColumn(snapshot.frame[name], record, known.get(name))
         for name in snapshot.schema.names(Role.SENSITIVE, Role.PLAIN)
     }
     return Draft(

@@ -144,6 +144,7 @@ class Static(Guarantee):
             making=frozenset(["suppress"]),
             caution=Caution(("before",), _AGAIN),
             usual_method=Mondrian(),  # which keeps every model
+            usual={"k": (3, 5, 10, 20), "method": ("mondrian", "bang")},
         )
 
     def promise(self, schema: Schema, method: Grouper | None) -> Promise:

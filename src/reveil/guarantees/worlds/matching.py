@@ -24,7 +24,7 @@ import numpy.typing as npt
 from reveil.core.arrays import CodeArray, IntArray, ranks_in_rows
 from reveil.core.kernels import widening
 from reveil.core.threads import each
-from reveil.guarantees.worlds.space import Space, curve_keys
+from reveil.guarantees.worlds.space import CodeSpace, curve_keys
 
 if TYPE_CHECKING:
     from reveil.core.randomness import Dice
@@ -41,14 +41,14 @@ _PARTS = 8  # of the runs, per core: some take longer than others
 class _Rows:
     """The rows so far: their boxes, who is inside, and what is published of their values."""
 
-    space: Space
+    space: CodeSpace
     kinds: CodeArray = field(repr=False)
-    boxes: widening.Boxes = field(repr=False)
+    boxes: widening.RowBoxes = field(repr=False)
     members: CodeArray = field(repr=False)
 
     @classmethod
     def of(cls, codes: Codes, kinds: CodeArray, worlds: int) -> _Rows:
-        space = Space.of(codes)
+        space = CodeSpace.of(codes)
         members = np.empty((codes.n, worlds), np.int32)
         members[:, 0] = np.arange(codes.n)
         return cls(space, kinds, widening.boxes(space.points, space.attributes.nulls), members)
@@ -120,7 +120,7 @@ def better(codes: Codes, kinds: CodeArray, one: Matchings, other: Matchings) -> 
     """Take, for each kind of published values, those of two sets of rows that lose less; the first where both do."""
     if not codes.quasi:
         return one
-    space = Space.of(codes)
+    space = CodeSpace.of(codes)
     row_kinds = [kinds[0][rows[0]] for rows in (one, other)]
     lost = [
         np.bincount(

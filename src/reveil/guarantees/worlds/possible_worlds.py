@@ -12,7 +12,7 @@ import polars as pl
 from reveil.core.errors import ConfigError, InfeasibleError, RefusedError
 from reveil.guarantees.base import Adoption, Guarantee, Memory
 from reveil.guarantees.checks import check_memory, check_no_method, check_one_sensitive, check_person
-from reveil.guarantees.draft import Covering, Draft, Remembered, Rows, Values, Witness
+from reveil.guarantees.draft import Covering, Draft, GivenColumn, Remembered, Rows, Witness
 from reveil.guarantees.explained import TOGETHER, Explained
 from reveil.guarantees.promising import promise_of
 from reveil.guarantees.settings import settings_of
@@ -153,6 +153,7 @@ class PossibleWorlds(Guarantee):
             any_columns=True,
             making=frozenset(["p", "project"]),
             worded_before=(self._claim(_EARLIER),) if worlds else (),
+            usual={"l": (2, 3, 4)},
         )
 
     def check(self, schema: Schema, method: Grouper | None) -> None:
@@ -222,7 +223,7 @@ class PossibleWorlds(Guarantee):
                 record,
                 np.arange(codes.n, dtype=np.int32),
                 None,
-                {n: Values(snapshot.frame[n], record) for n in names},
+                {n: GivenColumn(snapshot.frame[n], record) for n in names},
             ),
             Covering(codes, rows),
             self.model_for(whole.schema),

@@ -26,7 +26,7 @@ _THREADED = 20_000  # points
 
 
 @dataclass(frozen=True)
-class Space:
+class CodeSpace:
     """Where the records of a table lie, and its attributes side by side in flat arrays."""
 
     points: CodeArray = field(repr=False)  # (records, attributes): codes
@@ -34,7 +34,7 @@ class Space:
     attributes: Attributes = field(repr=False)
 
     @classmethod
-    def of(cls, codes: Codes) -> Space:
+    def of(cls, codes: Codes) -> CodeSpace:
         """Lay the attributes of a table side by side."""
         quasi = codes.quasi
         places = np.empty((codes.n, len(quasi)))

@@ -22,8 +22,9 @@ from reveil.releases.cell_types import dtype_name
 from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
 from reveil.releases.foreign.values import cast_to, is_blanked, unquoted
-from reveil.releases.manifest import SECOND, Manifest, PublishedColumn
+from reveil.releases.manifest import SECOND, Manifest
 from reveil.releases.manifest_files import digest_of, has_manifest
+from reveil.releases.manifest_parts import PublishedColumn
 from reveil.releases.parsing import classes_of, places_in
 from reveil.releases.promise import UNKNOWN, Promise
 from reveil.releases.release import Release

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 METHOD = "method"
 FORM, OLD_FORM = "form", "angelize"  # two names of one setting: whichever a config has goes on
 LARGEST_GRID = 200  # candidates; more are a mistake
-# For each kind of guarantee, what is usual: few enough that a table of 50,000 records takes a minute.
-_USUAL: dict[str, dict[str, tuple[JSON, ...]]] = {
-    "static": {"k": (3, 5, 10, 20), METHOD: ("mondrian", "bang")},
-    "refinement": {"k": (5, 10, 20), "l": (2, 3)},
-    "m-invariance": {"m": (2, 3, 4, 6)},
-    "tau-safety": {"m": (2, 3, 4, 6), FORM: ("boxes", "angelized")},
-    "global": {"releases": (2, 3, 5), "alpha": (2.0, 3.0, 5.0)},  # whichever the strategy has
-    "worlds": {"l": (2, 3, 4)},
-}
 
 
 @dataclass(frozen=True)
@@ -55,7 +46,7 @@ class Candidate:
     def neighbours(self) -> Iterator[Candidate]:
         """Return candidates that differ in what is usually chosen and can be replaced by itself."""
         names = {each.name for each in fields(self.guarantee)}  # type: ignore[arg-type]  # guarantees are dataclasses
-        usual = {key: values for key, values in _USUAL.get(self.guarantee.kind, {}).items() if key in names}
+        usual = {key: values for key, values in self.guarantee.traits.usual.items() if key in names}
         unset = {OLD_FORM: None} if FORM in usual else {}
         for values in product(*usual.values()):
             changes = dict(zip(usual, values, strict=True)) | unset
@@ -117,7 +108,7 @@ def _usual(config: Config, table: Mapping[str, JSON]) -> dict[str, tuple[JSON, .
     """Return what is usually tried, under the names that the config has for it."""
     found: dict[str, tuple[JSON, ...]] = {}
     written = object_in(table["guarantee"])
-    for key, values in _USUAL.get(config.guarantee.kind, {}).items():
+    for key, values in config.guarantee.traits.usual.items():
         if key == FORM and OLD_FORM in written:
             if FORM not in written:  # where both are there, another form would contradict one of them
                 found[OLD_FORM] = tuple(value == "angelized" for value in values)
@@ -130,10 +121,9 @@ def _has(config: Config, table: Mapping[str, JSON], key: str) -> bool:
     """Return whether a usual setting can be tried: another method only where none with settings is chosen."""
     if key == METHOD:
         return len(object_in(table.get(METHOD, {}))) < 2
-    written = object_in(table["guarantee"])
-    if key == "l" or config.guarantee.kind == "global":
-        return key in written
-    return key in {setting.name for setting in fields(config.guarantee)}  # type: ignore[arg-type]
+    # Groups may be asked for k alone; what is no field of the guarantee belongs to a part of it that is chosen.
+    chosen = key != "l" and key in {setting.name for setting in fields(config.guarantee)}  # type: ignore[arg-type]
+    return chosen or key in object_in(table["guarantee"])
 
 
 def _place(config: Config, key: str) -> tuple[str, str]:
@@ -146,14 +136,14 @@ def _place(config: Config, key: str) -> tuple[str, str]:
         )
     names = {each.name for each in fields(config.guarantee)}  # type: ignore[arg-type]  # guarantees are dataclasses
     method = set() if config.method is None else {each.name for each in fields(config.method)}  # type: ignore[arg-type]
-    strategy = {"releases", "alpha"} if config.guarantee.kind == "global" else set()
-    if key in names | strategy | {"diversity", "c", "distance"}:
+    parts = config.guarantee.traits.usual.keys() - names - {METHOD}
+    if key in names | parts | {"diversity", "c", "distance"}:
         return ("guarantee", key)
     if key in method:
         return (METHOD, key)
     raise ConfigError(
         f"neither the guarantee {config.guarantee.kind!r} nor its method has a setting {excerpt(key)}",
-        hint=f"They know: {', '.join(sorted(names | strategy | method))}. Methods: "
+        hint=f"They know: {', '.join(sorted(names | parts | method))}. Methods: "
         f"{', '.join(registry.names('groupers'))}.",
     )
 

@@ -7,7 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import ConfigError, RefusedError
-from reveil.releases.files import Kept, write_file
+from reveil.releases.files import KeptFiles, write_file
 from reveil.reporting.exploring.candidates import METHOD, with_changes
 from reveil.series.config import load_config
 from reveil.tables.schema import toml_text
@@ -35,7 +35,7 @@ def take_point(path: Path, candidate: Candidate, number: int) -> str:
             "this series has begun, and its guarantee stays",
             hint="Another one needs another vault, into which every release so far is adopted.",
         )
-    write_file(path, text.encode(), Kept(), config=True)
+    write_file(path, text.encode(), KeptFiles(), config=True)
     return f"wrote point {number} into {path}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import DataError
-from reveil.releases.files import Kept, write_file
+from reveil.releases.files import KeptFiles, write_file
 from reveil.releases.placing import draft_folder
 from reveil.series.config import load_config
 from reveil.tables.schema import Role
@@ -30,6 +30,6 @@ def save_config(target: Path, data: Path, text: str) -> None:
     """Put the config in place at once, after it was read back: no half of it, and none that does not load."""
     with draft_folder(target) as folder:
         draft = folder / target.name
-        write_file(draft, text.encode(), Kept())
+        write_file(draft, text.encode(), KeptFiles())
         load_config(draft)
-    write_file(target, text.encode(), Kept((data,)), config=True)
+    write_file(target, text.encode(), KeptFiles((data,)), config=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from reveil.core.json_values import list_in, object_in, text_in
-from reveil.releases.files import Kept, file_target, write_file
+from reveil.releases.files import KeptFiles, file_target, write_file
 from reveil.series.config import load_config
 from reveil.studio.config_lines import with_hierarchy
 from reveil.studio.forms import form_values
@@ -116,14 +116,14 @@ def save(visit: Visit) -> Response:
     Taxonomy.from_paths([tuple(reversed(path)) for path in draft.paths], where=name)
     config = None if draft.config is None else visit.studio.folder.config(draft.config)
     if draft.file != name:
-        file_target(target, Kept(() if config is None else (config,)))
+        file_target(target, KeptFiles(() if config is None else (config,)))
     target.write_text(text, encoding="utf-8")
     draft.file, draft.changed = name, False
     visit.studio.log.add(visit.session.who, "save hierarchy", file=name, config_path=draft.config)
     if visit.form.get("use") == "yes" and config is not None:
         reached = Path("../" * len(Path(draft.config or "").parent.parts)) / name
         changed = with_hierarchy(config.read_text(encoding="utf-8"), draft.column, reached.as_posix())
-        write_file(config, changed.encode(), Kept(), config=True)
+        write_file(config, changed.encode(), KeptFiles(), config=True)
         return visit.go(f"/series?config={quote(draft.config or '')}")
     return visit.go(f"/hierarchies/{visit.parts['key']}?moved=")
 

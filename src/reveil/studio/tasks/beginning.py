@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from reveil.core.errors import ConfigError, FileError, InputError, excerpt
-from reveil.releases.files import Kept, file_target
+from reveil.releases.files import KeptFiles, file_target
 from reveil.series.config import config_of
 from reveil.series.proposing.answers import Answers
 from reveil.series.proposing.choosing import choose
@@ -139,7 +139,7 @@ def write_proposed(target: Path, data: Path, text: str) -> None:
 def _free(target: Path, data: Path) -> None:
     if target.suffix != ".toml":
         raise FileError("a config ends in .toml", file=target, hint="Choose this ending.")
-    file_target(target, Kept((data,)), config=True)
+    file_target(target, KeptFiles((data,)), config=True)
     if target.exists():
         raise FileError("this file exists", file=target, hint="Choose another name.")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from reveil.core.errors import ConfigError, InputError, RefusedError
 from reveil.core.json_values import thawed
-from reveil.releases.files import Kept, write_file
+from reveil.releases.files import KeptFiles, write_file
 from reveil.reporting.exploring import explored
 from reveil.reporting.exploring.candidates import Candidate, asked, of_config
 from reveil.reporting.exploring.choosing import take_point
@@ -68,7 +68,7 @@ class ExploreTask(StudioTask):
         )
         bench.stage("drawing examples")
         page = bench.private / "explore.html"
-        write_file(page, render(found).encode(), Kept())
+        write_file(page, render(found).encode(), KeptFiles())
         tried = {point["n"] for point in found["points"]}
         frames = sampled(tables[:1], config.schema, _TRIED_ON)
         examples: dict[str, JSON] = {

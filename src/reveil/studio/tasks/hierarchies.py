@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.releases.files import Kept, file_target, write_file
+from reveil.releases.files import KeptFiles, file_target, write_file
 from reveil.studio.tasks.base import CONFIG, NEW, TABLE, TEXT, Bench, StudioTask, TaskResult
 from reveil.tables.hierarchy_requests import HierarchyRequest
 from reveil.tables.making_hierarchies import hierarchy_text
@@ -48,7 +48,7 @@ class HierarchyTask(StudioTask):
             None if order is None else str(order),
             self.cluster,
         )
-        kept = Kept(tuple(path for path in (data, config, order) if path is not None))
+        kept = KeptFiles(tuple(path for path in (data, config, order) if path is not None))
         target = None if self.out is None else file_target(bench.folder.new(self.out), kept)
         bench.stage("making")
         made = request.made(self.out or "the hierarchy")

@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import BusyError, VaultError
@@ -15,10 +14,11 @@ from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, FIRST_HINT, FIRST_TEXT
 from reveil.vault.private import FOLDER, private
 from reveil.vault.sealed.sealed_store import SealedStore
 from reveil.vault.sealed.shelf import Header, HistoryRow, Piece
-from reveil.vault.sealed.whereabouts import Whereabouts
+from reveil.vault.sealed.whereabouts import Whereabouts, folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from reveil.vault.store import Store
 
@@ -177,7 +177,7 @@ class SealedFolder(SealedStore):
 
 
 def _parts(address: str) -> tuple[Path, Whereabouts]:
-    folder = Path(address.removeprefix(f"{SCHEME}://").partition("?")[0])
+    folder = folder_of(address)
     query = address.partition("?")[2]
     name = folder.name.removesuffix(".vault")
     where = Whereabouts.of(f"{SCHEME}:///?{query}", name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, LiteralString
+from urllib.parse import parse_qsl, urlsplit
 
 from reveil.core.errors import BusyError, ConfigError, VaultError
 from reveil.vault.bridge import BUSY_HINT, BUSY_TEXT, FIRST_HINT, FIRST_TEXT
@@ -30,6 +31,17 @@ LAYOUT = 1  # of the tables below; a newer one is refused, an older one is broug
 DEFAULT_SCHEMA = "reveil"
 WAIT = 10  # seconds for a server to answer
 PATIENCE = 2.0  # seconds in which a server notices that a killed publisher is gone
+# Either end notices within a minute that the other's machine is gone; by themselves systems take two hours.
+_ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+_SESSION: tuple[LiteralString, ...] = (
+    "SET tcp_keepalives_idle = 30",
+    "SET tcp_keepalives_interval = 10",
+    "SET tcp_keepalives_count = 3",
+    "SET idle_session_timeout = 0",  # a publisher may work for long before there is something to write
+    "SET search_path = pg_catalog",  # nobody else's functions
+    # What was said to be committed must be there after a crash: by then the release may be out.
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+)
 _TABLES: tuple[LiteralString, ...] = (
     (
         "CREATE TABLE {}.vault (only_one BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (only_one), layout INTEGER NOT NULL, "
@@ -240,21 +252,30 @@ def connected(where: Whereabouts, place: str) -> psycopg.Connection[TupleRow]:
     """Open a session; what the server says is told in our words."""
     try:
         import psycopg
+        from psycopg.conninfo import make_conninfo
     except ImportError:
         raise ConfigError(
             "vaults on a PostgreSQL server need the package 'psycopg', which is not installed",
             hint="Install it: pip install 'reveil[postgresql]'.",
         ) from None
+    told = dict(parse_qsl(urlsplit(where.rest).query))
+    ours = {name: value for name, value in _ALIVE.items() if name not in told}
     try:
-        return psycopg.connect(where.rest, autocommit=True, connect_timeout=WAIT, application_name="reveil")
+        address = make_conninfo(where.rest, **ours)
+        made = psycopg.connect(address, autocommit=True, connect_timeout=WAIT, application_name="reveil")
     except psycopg.Error as error:
         raise failure(error, place, where.schema) from None
+    try:
+        for statement in _SESSION:
+            made.execute(statement)
+    except psycopg.Error as error:
+        made.close()
+        raise failure(error, place, where.schema) from None
+    return made
 
 
 def place_of(where: Whereabouts) -> str:
     """Return the address for messages: host and database, no user, no settings."""
-    from urllib.parse import urlsplit
-
     parts = urlsplit(where.rest)
     return f"postgresql://{parts.hostname or ''}{parts.path}?schema={where.schema}"
 
