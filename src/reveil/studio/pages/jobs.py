@@ -14,8 +14,8 @@ from reveil.core import registry
 from reveil.studio.pages.auditing import beliefs_chart
 from reveil.studio.pages.exploring import frontier_chart
 from reveil.studio.pages.new_series import proposed_name
-from reveil.studio.problems import not_here
-from reveil.studio.responses import download
+from reveil.studio.problems import StudioError, not_here
+from reveil.studio.responses import download, problem_response
 from reveil.studio.tasks.attacking import AuditTask
 from reveil.studio.tasks.beginning import InitTask
 from reveil.studio.tasks.exploring import ExploreTask
@@ -93,7 +93,10 @@ def fetch(visit: Visit) -> Response:
 
 async def events(studio: Studio, request: Request) -> Response:
     """Tell a browser how far a job is, until it is over."""
-    job = studio.board.get(request.path_params["id"])
+    try:
+        job = studio.board.get(request.path_params["id"])
+    except StudioError as error:
+        return problem_response(request.scope, error.problem)
 
     async def progress() -> AsyncIterator[str]:
         last = ""
