@@ -320,9 +320,17 @@ def test_the_other_pages(browser, tmp_path, keyed):
         check_page(page, "report")
         page.goto(f"{served.url}/jobs")
         check_page(page, "jobs")
+
+
+def test_a_refusal_says_what_to_do_and_leads_back(browser, tmp_path, keyed):
+    folder = fill(tmp_path / "records", 60)
+    with serving(folder, workers=1) as served, watched(browser, served.url) as page:
+        page.goto(served.first)
         page.goto(f"{served.url}/publish?config=hospital.toml")
         page.select_option("#f-data", MONTHS[1])
         page.fill("#f-out", "january.csv")
         press(page, "button:has-text('Trial run')")
         page.wait_for_selector("[role=alert]")
         check_page(page, "refused")
+        page.click("a:has-text('try again')")
+        page.wait_for_selector(f"#f-data:has(option[value='{MONTHS[1]}']:checked)")
