@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COLUMNS = (
     TableColumn("point", "n"),
     TableColumn("settings", "named", "text"),
-    TableColumn("frontier", "frontier", "text"),
+    TableColumn("frontier", "frontier", "answer"),
     TableColumn("highest belief", "risk.highest", "share"),
     TableColumn("mean belief", "risk.mean", "share"),
     TableColumn("right guesses with a learnt prior", "risk.prior", "share"),
@@ -99,7 +99,7 @@ def _frontier(parts: Parts, content: Exploration) -> FrontierChapter:
     }
     chart = lines(
         "Risk against loss",
-        [100 * (points[n]["loss"]["gcp"] or 0.0) for n in order],
+        [round(100 * (points[n]["loss"]["gcp"] or 0.0), 1) for n in order],
         {
             name: [_per_cent(points[n]["risk"]["highest"]) if has(points[n]) else None for n in order]
             for name, has in kinds.items()
