@@ -114,9 +114,9 @@ def _worst(parts: Parts) -> tuple[str, ...]:
         )
     if worst["promised"]:
         return (said,)
-    own = next((level for level in risk["levels"] if level["promised"]), None)
+    promised = next((level for level in risk["levels"] if level["promised"]), None)
     figures = ("certain", "highest_proven", "sample")
-    if own is not None and sample is None and all(worst[name] == own[name] for name in figures):
+    if promised is not None and sample is None and all(worst[name] == promised[name] for name in figures):
         return risk["sentence"], f"Somebody who knows no more than {worst['knows']} finds out as much."
     meant = "this series promises nothing against them" if risk["bound"] is None else "the promise is not about them"
     return f"The worst first ({meant}): {said}", f"At the level of the promise: {risk['sentence']}"
