@@ -421,13 +421,14 @@ def test_a_real_table(tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 @pytest.mark.shared
 def test_a_real_table_with_several_rows_for_a_person(
-    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     rows = pl.read_parquet(real("diabetes130"), n_rows=6000)
     rows.write_parquet(table := tmp_path / "visits.parquet")
     persons = rows["patient_nbr"].n_unique()
     assert persons < rows.height
     assert run(monkeypatch, "init", table, "--yes", "-o", config) == 0
+    assert f"The 6,000 rows are visits of {persons:,} people: the last one of each" in capsys.readouterr().err
     assert_every_column_has_its_reason(config)
     said = tomllib.loads(config.read_text())
     assert said["input"] == {"rows": "visits", "keep": "last by encounter_id"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -56,8 +57,15 @@ def test_from_a_file_to_a_verified_release_of_a_series(
     frame.write_csv(table)
     assert run(monkeypatch, "init", table, "--yes", "-q", "-o", config) == 0
     assert ('rows = "visits"' in config.read_text()) == visits
+    assert run(monkeypatch, "init", table, "--yes", "--again", "--changing", "-q", "-o", tmp_path / "said.toml") == 0
+    taken, said = (tomllib.loads((tmp_path / name).read_text()) for name in ("reveil.toml", "said.toml"))
+    assert taken == said  # what --yes takes for granted
     assert run(monkeypatch, "publish", table, "-c", config, "-o", out, "-q") == 0
     assert run(monkeypatch, "verify", out, table, "-c", config, "-q") == 0
+    assert run(monkeypatch, "report", "-c", config, "-o", tmp_path / "report.html", "--truth", table, "-q") == 0
+    risk = json.loads((tmp_path / "report.json").read_text())["risk"]
+    assert risk["held"]
+    assert not risk["broken"]
     manifest = json.loads(out.with_suffix(".manifest.json").read_text())
     assert manifest["guarantee"]["kind"] == kind
     assert manifest["counterfeits"]["total"] <= FEW * manifest["rows"]
@@ -81,6 +89,7 @@ def test_a_german_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert line in written
     assert run(monkeypatch, "publish", table, "-c", config, "-o", out, "-q") == 0
     assert run(monkeypatch, "verify", out, table, "-c", config, "-q") == 0
+    assert run(monkeypatch, "report", "-c", config, "-o", tmp_path / "report.html", "--truth", table, "-q") == 0
     manifest = json.loads(out.with_suffix(".manifest.json").read_text())
     assert manifest["counterfeits"]["total"] <= FEW * manifest["rows"]
     assert manifest["rows"] >= frame.height * (1 - FEW)

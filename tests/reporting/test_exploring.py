@@ -164,7 +164,7 @@ def test_the_frontier_has_what_nothing_beats() -> None:
 def test_a_point_in_words_has_its_figures() -> None:
     found = marked([point(1, 0.5, 0.1), point(2, 0.25, 0.2, counterfeits=1200, withheld=3)])
     assert point_in_words(found[0], found) == (
-        "Attacks believe somebody's value with 0.5 at most and 0.5 on average; guesses by a learnt prior are right for "
+        "Attacks believe somebody's value with 50% at most and 50% on average; guesses by a learnt prior are right for "
         "30% of the people. A cell is 10% of its column wide, and a count is off by 10% on average. No row is made up "
         "and none is held back. Of all it has the narrowest cells."
     )

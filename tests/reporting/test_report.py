@@ -35,7 +35,7 @@ def numbers_agree(text, content):
         value = at(content, element.attributes["data-key"])
         how = element.attributes["data-as"]
         assert element.text == display(value, how), element.attributes["data-key"]
-        if isinstance(value, int | float) and how != "text":
+        if isinstance(value, int | float) and how not in ("answer", "text"):
             scale = 100 if how == "share" else 1
             assert float(element.text.rstrip("%").replace(",", "")) / scale == pytest.approx(value, rel=1e-3, abs=6e-4)
     cells = [element for element in page.all("td") if re.fullmatch(r"[\d.,%]+", element.text)]
@@ -313,6 +313,26 @@ def test_the_headline_says_who_and_attacks_that_were_not_made_are_not_said_to_fi
     assert own["linkage"] == 0.25
     one = own["steps"][0]
     assert one["last_release"] == one["highest_proven"] > 0
+
+
+def test_who_knows_less_and_finds_out_as_much_is_said_in_one_sentence(tmp_path):
+    path = tmp_path / "ward.csv"
+    pl.DataFrame({"pid": range(12), "x": range(12), "s": list("abcd") * 3}).write_csv(path)
+    config = tmp_path / "ward.toml"
+    config.write_text(
+        '[series]\nname = "ward"\nvault = "ward.vault"\n[columns]\npid = "person"\nx = "quasi"\ns = "sensitive"\n'
+        '[guarantee]\nkind = "m-invariance"\nm = 2\n'
+    )
+    publish_file(load_config(config), path, tmp_path / "out.csv")
+    content = report(config, truth=[path])
+    levels, page = content["risk"]["levels"], render(content)
+    worst, own = levels[content["risk"]["worst"]], next(level for level in levels if level["promised"])
+    assert not worst["promised"]
+    assert (worst["certain"], worst["highest_proven"]) == (own["certain"], own["highest_proven"]) == (0, 0.5)
+    assert content["risk"]["sentence"] in page.replace("&#39;", "'")
+    assert "Somebody who knows no more than who could be in the tables finds out as much." in page
+    assert "The worst first" not in page
+    assert 'data-as="answer">no</td>' in page
 
 
 def test_what_the_last_release_cost_is_at_a_glance_where_it_is_not_zero(tmp_path):

@@ -69,7 +69,7 @@ def test_the_static_numbers_can_be_kept(tmp_path: Path, rows: int, values: list[
 def test_without_a_sensitive_column_only_k_is_asked_and_that_is_said(tmp_path: Path) -> None:
     for answers, kind in ((ONCE, "static"), (Answers(), "refinement")):
         choice = choose(people(tmp_path), answers)
-        assert (choice.kind, choice.settings) == (kind, {"k": 5})
+        assert (choice.kind, choice.settings, choice.warnings) == (kind, {"k": 5}, ())
         assert "No column is sensitive" in said(choice)
 
 
@@ -147,6 +147,7 @@ def test_values_that_leave_too_little_for_the_answer_are_named(tmp_path: Path) -
     found = people(tmp_path, disease=shares(0.6, 12))
     ever = choose(found, Answers(changing=True, ever=True))
     assert ever.kind == "refinement"
+    assert any("whose value changed between two releases" in warning for warning in ever.warnings)
     assert "not global: one value of 'disease' has 60%" in said(ever)
     assert "harmless" in said(ever)
     columns = choose(found, Answers(recipients=True))
@@ -167,7 +168,7 @@ def test_several_sensitive_columns_go_with_refinement_and_the_best_single_one_is
     assert "'disease' could not: " in said(choice)
     assert "With one column only, it costs least with 'diagnosis'." in said(choice)
     assert any("each is protected by itself" in warning for warning in choice.warnings)
-    assert len(choice.warnings) == 1
+    assert len(choice.warnings) == 2
     one = choose(found.with_roles({"disease": Role.IDENTIFIER}), Answers())
     assert (one.kind, one.warnings) == ("tau-safety", ())
 

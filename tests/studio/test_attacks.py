@@ -11,6 +11,8 @@ from dataclasses import fields
 import httpx
 import pytest
 
+from reveil.series.config import load_config
+from reveil.series.publishing import publish_file
 from reveil.studio.api.schemas import COLLECTIONS, outside
 from reveil.studio.tasks import TASKS
 from reveil.studio.tasks.base import CONFIG, NEW, TABLE, TEXT
@@ -376,3 +378,52 @@ def test_pages_that_are_not_the_owners_show_no_value(hospital_studio):
         look = client.post("/new/look", data={"csrf": client.csrf, "data": MONTHS[0]})
         hospital_studio.over(look.url.path.split("/")[-1])
         assert "For the owner." in client.get(look.url.path).text
+
+
+def test_a_raw_table_with_the_name_of_a_release_stays_raw(tmp_path):
+    """``january.parquet`` was made of ``january.csv``: the manifest beside both is about one of them."""
+    folder = fill(tmp_path / "records", 60)
+    publish_file(load_config(folder / "hospital.toml"), folder / MONTHS[0], folder / "january.parquet")
+    with serving(folder, workers=1) as served, served.browser() as client:
+        told = {one.path: one.is_release for one in served.studio.folder.tables()}
+        assert told == {**dict.fromkeys(MONTHS, False), "january.parquet": True}
+        assert client.get("/files", params={"path": MONTHS[0]}).status_code == 404
+        fetched = client.get("/files", params={"path": "january.parquet"})
+        assert fetched.content == (folder / "january.parquet").read_bytes()
+        assert client.get("/files", params={"path": "january.manifest.json"}).status_code == 200
+        (folder / "january.parquet").write_bytes((folder / MONTHS[1]).read_bytes())  # not what was published
+        assert client.get("/files", params={"path": "january.parquet"}).status_code == 404
+        (folder / "notes.manifest.json").write_text('{"patients": ["secret"]}')
+        assert client.get("/files", params={"path": "notes.manifest.json"}).status_code == 404
+
+
+def test_a_form_of_many_small_parts_is_ended(hospital_studio):
+    head = {"content-type": "multipart/form-data; boundary=x"}
+    part = b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+    long = b"--x\r\nX-%b: y\r\n" % (b"a" * 2_000_000)
+    with hospital_studio.browser() as client:
+        for body in (part * 6_000 + b"--x--\r\n", long):
+            with contextlib.suppress(httpx.TransportError):
+                assert client.post("/files", content=body, headers=head).status_code in (400, 413)
+        assert client.get("/").status_code == 200
+
+
+def test_two_who_send_the_same_name_at_once(hospital_studio, tmp_path):
+    def send(n):
+        sent = tmp_path / f"sent-{n}"
+        sent.write_text(f"n\n{n}\n")
+        return hospital_studio.studio.folder.take(sent, "both.csv")
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(send, range(8)))
+    paths = [hospital_studio.folder / name for name in names]
+    assert len(set(names)) == 8
+    assert sorted(path.read_text() for path in paths) == sorted(f"n\n{n}\n" for n in range(8))
+    for path in paths:
+        path.unlink()
+    assert not list(hospital_studio.folder.glob(".*.sent"))
+
+
+def test_the_progress_of_a_job_that_is_not_there(hospital_studio):
+    with hospital_studio.browser() as client:
+        assert client.get("/jobs/nothing/events").status_code == 404

@@ -19,6 +19,8 @@ from reveil.series.publishing import publish_file
 from reveil.studio.api.openapi import document
 from reveil.studio.api.schemas import COLLECTIONS
 from reveil.studio.app import _routes
+from reveil.studio.jobs import StudioJob
+from reveil.studio.pages.jobs import form_of
 from reveil.studio.settings import read_tokens
 from reveil.studio.tasks import TASKS
 from tests.cli.run import reveil
@@ -103,6 +105,17 @@ def test_every_form_of_the_pages_leads_somewhere(hospital_studio):
         for page in ("/", "/new", "/audit", "/hierarchies", "/query", "/series?config=hospital.toml"):
             for action in re.findall(r'<form method="post" action="([^"?]+)"', client.get(page).text):
                 assert (action, "POST") in there
+
+
+def test_what_was_refused_leads_back_to_its_form(hospital_studio):
+    pages = {route.path for route in _routes(hospital_studio.studio) if "GET" in route.methods}
+    for task in TASKS.values():
+        unset = dataclasses.MISSING
+        needed = [one.name for one in dataclasses.fields(task) if (one.default, one.default_factory) == (unset, unset)]
+        job = StudioJob("1", task(**dict.fromkeys(needed, "x.csv")), "owner", hospital_studio.folder)
+        form = form_of(job)
+        assert form is None or form.partition("?")[0] in pages
+        assert (form is None) == (task.command == "history")
 
 
 def publish_by_command(folder, month, number):

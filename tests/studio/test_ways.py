@@ -11,7 +11,7 @@ import pytest
 from reveil.testing import hospital
 from tests.browser import SCREENS
 from tests.browsing import check_page, watched, with_keys
-from tests.studio.served import KEY, MONTHS, fill, serving
+from tests.studio.served import KEY, MONTHS, command, fill, serving
 from tests.test_real_tables import table as real_table
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -320,9 +320,44 @@ def test_the_other_pages(browser, tmp_path, keyed):
         check_page(page, "report")
         page.goto(f"{served.url}/jobs")
         check_page(page, "jobs")
+
+
+def test_a_refusal_says_what_to_do_and_leads_back(browser, tmp_path, keyed):
+    folder = fill(tmp_path / "records", 60)
+    with serving(folder, workers=1) as served, watched(browser, served.url) as page:
+        page.goto(served.first)
         page.goto(f"{served.url}/publish?config=hospital.toml")
         page.select_option("#f-data", MONTHS[1])
         page.fill("#f-out", "january.csv")
         press(page, "button:has-text('Trial run')")
         page.wait_for_selector("[role=alert]")
         check_page(page, "refused")
+        page.click("a:has-text('try again')")
+        page.wait_for_selector(f"#f-data:has(option[value='{MONTHS[1]}']:checked)")
+
+
+def test_a_server_that_is_killed_is_said_to_be_gone_and_the_same_click_finishes(browser, tmp_path, keyed):
+    folder = fill(tmp_path / "records", 3_000)
+    context = browser.new_context()
+    page = context.new_page()
+    with command(folder) as served:
+        page.goto(served.first)
+        page.goto(f"{served.url}/publish?config=hospital.toml&data={MONTHS[0]}")
+        press(page, "button:has-text('Trial run')")
+        page.click("button:has-text('Publish release 1')")
+        page.wait_for_selector("[data-stage]")
+        served.process.kill()
+        served.process.wait()
+        page.wait_for_selector("[data-lost]:visible")
+        assert "A release in the middle is pending" in page.inner_text("[data-lost]")
+    with command(folder) as served:
+        page.goto(served.first)
+        page.goto(f"{served.url}/series?config=hospital.toml")
+        if page.locator("button:has-text('Finish release 1')").count():
+            press(page, "button:has-text('Finish release 1')")
+        else:  # killed before anything was told
+            page.goto(f"{served.url}/publish?config=hospital.toml&data={MONTHS[0]}")
+            press(page, "button:has-text('Trial run')")
+            press(page, "button:has-text('Publish release 1')")
+        page.wait_for_selector("h1:has-text('Published'), h1:has-text('Finished'), h1:has-text('already')")
+    context.close()

@@ -109,6 +109,8 @@ def _summary(found: Profile, choice: Choice, trial: Trial, data: str, target: Pa
     for name, column in zip(names, found.columns, strict=True):
         lines.append(f"  {name:<{width}}  {column.role:<10}" + ("  please decide" if column.decide else ""))
     lines += ["", f"  {choice.in_words}"]
+    if found.visits_in_words is not None:
+        lines.append(f"  {shown(found.visits_in_words)}")
     if not found.names(Role.SENSITIVE):
         lines.append("  no column is sensitive: only k is asked for")
     lines += [f"  {shown(cost)}" for cost in (*choice.costs, trial.in_words)]
@@ -122,4 +124,7 @@ def _summary(found: Profile, choice: Choice, trial: Trial, data: str, target: Pa
     lines += [f"  {shown(warning)}" for warning in choice.warnings]
     release = target.with_name(f"{found.path.stem}.release{DEFAULT}")
     words = shlex.join(["reveil", "publish", data, "-c", str(target), "-o", str(release)])
-    return "\n".join([line.rstrip() for line in lines] + ["", "Read the config, then:", f"  {words}"])
+    decide = "Read the config"
+    if marked := sum(column.decide for column in found.columns):
+        decide += f", and decide what is marked there ({marked} {'column' if marked == 1 else 'columns'})"
+    return "\n".join([line.rstrip() for line in lines] + ["", f"{decide}, then:", f"  {words}"])

@@ -16,15 +16,19 @@ NOTHING = "–"
 
 
 def display(value: object, how: str) -> str:
-    """Write a value of the JSON: a ``count``, a ``whole`` part, a ``share`` of one, a ``number``, a ``time``, ``text``.
+    """Write a value of the JSON: count, whole part, share of one, number, time, answer (yes or no) or text.
 
     >>> display(12345, "count"), display(0.3171, "share"), display(0.25, "number"), display(None, "count")
     ('12,345', '31.7%', '0.25', '–')
     >>> display("2026-01-31T08:30:00+00:00", "time")
     '2026-01-31'
+    >>> display(True, "answer"), display(True, "text")
+    ('yes', 'true')
     """
     if value is None:
         return NOTHING
+    if how == "answer":
+        return "yes" if value else "no"
     if isinstance(value, bool):
         return "true" if value else "false"  # as in the config
     if how == "count":
@@ -86,7 +90,7 @@ class TableColumn:
     @property
     def numeric(self) -> bool:
         """Whether its cells are numbers, which stand at the right."""
-        return self.how not in ("text", "time")
+        return self.how not in ("answer", "text", "time")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
+import shutil
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import FileError, printed
-from reveil.releases.files import VAULT_FILES
+from reveil.releases.files import VAULT_FILES, format_at
 from reveil.releases.manifest_files import manifest_path
 from reveil.tables.formats import ending_of, readable
 
@@ -135,10 +137,27 @@ class StudioFolder:
                 hint=f"Tables are files that end in {', '.join(sorted(readable()))}.",
             )
         stem, count = name[: -len(ending)], 1
-        while (self.root / name).exists():
+        while os.path.lexists(self.root / name):
             count += 1
             name = f"{stem}-{count}{ending}"
         return name
+
+    def take(self, sent: Path, wanted: str) -> str:
+        """Put a file that came from outside into the folder, whole or not at all, and return its name there.
+
+        What is there is never written over, not even where two send the same name at once.
+        """
+        beside = self.root / f".{secrets.token_hex(8)}.sent"
+        try:
+            shutil.move(sent, beside)  # from another disk it is copied, which takes a while
+            while True:
+                name = self.free_name(wanted)
+                with suppress(FileExistsError):
+                    (self.root / name).open("xb").close()  # the name is taken; not every disk has links
+                    beside.replace(self.root / name)
+                    return name
+        finally:
+            beside.unlink(missing_ok=True)
 
     def series(self) -> list[FoundSeries]:
         """Return the configs in the folder, by name."""
@@ -165,6 +184,8 @@ class StudioFolder:
     def _table(self, path: Path) -> FoundFile:
         status = path.stat()
         told = _manifest(manifest_path(path))
+        if told is not None and not _speaks_of(told, path):
+            told = None
         where = self.relative(path)
         if told is None:
             return FoundFile(where, status.st_size, status.st_mtime)
@@ -225,6 +246,12 @@ def _manifest(path: Path) -> JSONObject | None:
     except (OSError, ValueError):
         return None
     return said if isinstance(said, dict) and "digest" in said else None
+
+
+def _speaks_of(manifest: JSONObject, path: Path) -> bool:
+    """Return whether a manifest is about a file: a raw table may have the same name with another ending."""
+    digests = manifest.get("digests")
+    return not isinstance(digests, dict) or format_at(path) in digests
 
 
 def _text(value: object) -> str | None:

@@ -96,13 +96,22 @@ class JobBoard:
         self._usual: dict[tuple[str, str], float] = {}
         self._workers: dict[int, SpawnProcess | None] = {}
         self._now: dict[int, str] = {}  # which job each worker does
-        self._closing = False
+        self._awake = self._closing = False
         self._threads = [threading.Thread(target=self._attend, args=(n,), daemon=True) for n in range(workers)]
 
     def start(self) -> None:
-        """Let the workers begin; they start as processes of their own."""
+        """Look after workers; they start as processes of their own when they are called."""
         for thread in self._threads:
             thread.start()
+
+    def wake(self) -> None:
+        """Let the workers start: for the first job, or earlier, when nobody waits for a page.
+
+        What they import takes all the cores of a small machine, which the first page needs itself.
+        """
+        with self._changed:
+            self._awake = True
+            self._changed.notify_all()
 
     def add(self, task: StudioTask, who: str, sent: Mapping[str, Path]) -> StudioJob:
         """Take a task with the tables that were sent for it, or refuse it where too many wait already."""
@@ -119,7 +128,7 @@ class JobBoard:
             job.usual_seconds = self._usual.get(_alike(task))
             self._jobs[job.id] = job
             self._forget_old()
-            self._changed.notify_all()
+            self.wake()
             return job
 
     def get(self, key: str) -> StudioJob:
@@ -194,6 +203,8 @@ class JobBoard:
     def _attend(self, number: int) -> None:
         """Look after one worker: give it what is next, and start another where it died."""
         context = get_context("spawn")
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or self._awake)
         while not self._closing:
             here, there = context.Pipe()
             process = context.Process(target=work, args=(there, self.folder))

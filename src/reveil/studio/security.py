@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from reveil.studio.problems import Problem, StudioError
-from reveil.studio.responses import problem_response
+from reveil.studio.responses import fill_page, problem_response
 from reveil.studio.sessions import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from reveil.studio.sessions import Sessions
@@ -98,10 +100,9 @@ class Door:
             return None
         asked = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         if "token" in asked and scope["method"] in SAFE:
-            who = self.sessions.who(asked.pop("token"))
+            who = self.sessions.enter(asked.pop("token"))
             if who is not None:
-                rest = f"?{urlencode(asked)}" if asked else ""
-                response = RedirectResponse(f"{scope['path']}{rest}", 303)
+                response = _led_on(headers, scope["path"], asked)
                 response.set_cookie(
                     self.cookie,
                     self.sessions.begin(who),
@@ -132,6 +133,18 @@ def check_form(scope: Scope, given: str | None) -> None:
         raise StudioError(
             Problem(403, "This form is not from a page of this session.", None, "Open the page again and repeat it.")
         )
+
+
+def _led_on(headers: Headers, path: str, asked: Mapping[str, str]) -> Response:
+    """Lead to the same page without the token.
+
+    Browsers keep a strict cookie back as long as a redirect follows a link of another site (a mail, say), so that there
+    it is a page of ours that leads on.
+    """
+    place = f"/{path.lstrip('/')}" + (f"?{urlencode(asked)}" if asked else "")  # two slashes would name another host
+    if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        return HTMLResponse(fill_page("entered.html.j2", place=quote(place, safe="/?=&%+")))
+    return RedirectResponse(place, 303)
 
 
 def _is_visit(headers: Headers, scope: Scope) -> bool:

@@ -6,6 +6,7 @@ import socket
 import threading
 import webbrowser
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -26,7 +27,7 @@ def serve(settings: StudioSettings, say: Callable[[str], None], *, opened: bool)
     with listen(settings) as listening:
         settings = replace(settings, port=listening.getsockname()[1])
         studio = Studio.of(settings)
-        server = uvicorn.Server(
+        server = _Announced(
             uvicorn.Config(
                 application(studio),
                 log_level="error",
@@ -37,17 +38,32 @@ def serve(settings: StudioSettings, say: Callable[[str], None], *, opened: bool)
                 ssl_keyfile=settings.tls_key,
             )
         )
-        token = settings.tokens.get(OWNER)
-        first = settings.address + ("" if token is None or len(settings.tokens) > 1 else f"?token={token}")
-        say(f"the studio serves {settings.folder} at")
-        say(f"  {first}")
-        say("the address lets in whoever has it; Ctrl-C ends the studio, and a release in the middle stays pending")
-        if opened:
-            threading.Timer(0.5, webbrowser.open, [first]).start()
+        server.announce = partial(_announce, studio, settings, say, opened=opened)
         try:
             server.run([listening])
         finally:
             studio.close()
+
+
+class _Announced(uvicorn.Server):
+    """A server that says when it answers: an address that is opened earlier shows an error."""
+
+    announce: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.announce()
+
+
+def _announce(studio: Studio, settings: StudioSettings, say: Callable[[str], None], *, opened: bool) -> None:
+    token = None if len(settings.tokens) > 1 else settings.tokens.get(OWNER)
+    say(f"the studio serves {settings.folder} at")
+    say("  " + settings.address + ("" if token is None else f"?token={token}"))
+    say("the address lets in whoever has it; Ctrl-C ends the studio, and a release in the middle stays pending")
+    if opened:  # with a code that works once: whoever lists the processes of this machine sees it
+        first = settings.address + ("" if token is None else f"?token={studio.sessions.once(OWNER)}")
+        threading.Thread(target=webbrowser.open, args=[first], daemon=True).start()
 
 
 def listen(settings: StudioSettings) -> socket.socket:

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import secrets
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SESSIONS_AT_MOST = 500  # sessions; the oldest goes
+_ONCE_LASTS = 60.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Sessions:
     def __init__(self, tokens: Mapping[str, str]) -> None:
         self._tokens = {name: _digest(token) for name, token in tokens.items()}
         self._sessions: dict[str, Session] = {}
+        self._once: dict[str, tuple[str, float]] = {}  # codes by their digests: who comes in, and until when
         self._lock = threading.Lock()
 
     def who(self, token: str) -> str | None:
@@ -47,6 +50,19 @@ class Sessions:
             if hmac.compare_digest(given, known):
                 found = name
         return found
+
+    def once(self, who: str) -> str:
+        """Return a code that lets a browser in once, and soon: others may see how a program was called."""
+        code = secrets.token_urlsafe(32)
+        with self._lock:
+            self._once[_digest(code).hex()] = (who, time.monotonic() + _ONCE_LASTS)
+        return code
+
+    def enter(self, given: str) -> str | None:
+        """Return who comes in with a token, or with a code, which is good for nothing afterwards."""
+        with self._lock:
+            who, until = self._once.pop(_digest(given).hex(), (None, 0.0))
+        return who if who is not None and time.monotonic() <= until else self.who(given)
 
     def begin(self, who: str) -> str:
         """Open a session, and return what the cookie holds."""

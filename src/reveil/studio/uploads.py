@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FORM_LIMIT = 1 << 20  # bytes of everything that is no file
 _MOST_FIELDS = 2_000
+_HEAD = 200  # bytes that a part counts for at least
 _SPARE = 64 << 20  # bytes of the disk that stay free
 
 
@@ -144,10 +145,17 @@ class _Receiver:
         return self.form
 
     def _begin(self) -> None:
+        self._count(_HEAD)  # an empty part is not for nothing
         self._options, self._value = {}, bytearray()
 
     def _header(self, place: int, data: bytes) -> None:
+        self._count(len(data))
         self._head[place] += data
+
+    def _count(self, size: int) -> None:
+        self._plain += size
+        if self._plain > FORM_LIMIT:
+            raise too_large(FORM_LIMIT)
 
     def _header_end(self) -> None:
         if self._head[0].lower() == b"content-disposition":
@@ -178,9 +186,7 @@ class _Receiver:
                 raise StudioError(Problem(413, "The disk is nearly full.", None, "Make room, and send it again."))
             self._file.write(data[start:end])
             return
-        self._plain += end - start
-        if self._plain > FORM_LIMIT or len(self.form.fields) > _MOST_FIELDS:
-            raise too_large(FORM_LIMIT)
+        self._count(end - start)
         self._value += data[start:end]
 
     def _end(self) -> None:

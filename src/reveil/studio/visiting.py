@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -121,6 +122,9 @@ async def _answer(studio: Studio, request: Request, handler: Handler, form: Sent
         studio, request.scope["state"]["session"], dict(request.path_params), dict(request.query_params), form
     )
     try:
-        return await run_in_threadpool(handler, visit)
+        response = await run_in_threadpool(handler, visit)
+        if response.background is None:
+            response.background = BackgroundTask(studio.board.wake)  # when the page is out
+        return response
     except Exception as error:  # noqa: BLE001  (it becomes a problem that the page shows)
         return problem_response(request.scope, problem_of(error, studio.folder.root))

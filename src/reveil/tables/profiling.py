@@ -157,6 +157,17 @@ class Profile:
         """Return the names of the columns with this role."""
         return tuple(column.name for column in self.columns if column.role is role)
 
+    @property
+    def visits_in_words(self) -> str | None:
+        """What becomes of a person's rows, where there are several."""
+        if self.visits is None or self.visits[0] not in self.names(Role.PERSON):
+            return None
+        people = next(column.distinct for column in self.columns if column.name == self.visits[0])
+        return (
+            f"The {self.rows:,} rows are visits of {people:,} people: the last one of each, by {self.visits[1]!r}, "
+            "becomes their record; [input] in the config says how it can be otherwise."
+        )
+
     def with_roles(self, roles: Mapping[str, Role]) -> Profile:
         """Return the profile with the roles that the steward chose; a chosen role is decided."""
         columns = []

@@ -38,7 +38,8 @@ def glance(parts: Parts) -> GlanceChapter:
     """Show the series as a whole and its last release."""
     content = parts.content
     last = len(content["releases"]) - 1
-    cards = [parts.card("releases", "series.releases"), parts.card("rows published in all", "series.rows")]
+    many = "release" if content["series"]["releases"] == 1 else "releases"
+    cards = [parts.card(many, "series.releases"), parts.card("rows published in all", "series.rows")]
     newest = content["releases"][last]
     if newest["persons"] is not None:
         cards.append(parts.card("people in the last table", f"releases.{last}.persons"))
@@ -113,5 +114,9 @@ def _worst(parts: Parts) -> tuple[str, ...]:
         )
     if worst["promised"]:
         return (said,)
+    promised = next((level for level in risk["levels"] if level["promised"]), None)
+    figures = ("certain", "highest_proven", "sample")
+    if promised is not None and sample is None and all(worst[name] == promised[name] for name in figures):
+        return risk["sentence"], f"Somebody who knows no more than {worst['knows']} finds out as much."
     meant = "this series promises nothing against them" if risk["bound"] is None else "the promise is not about them"
     return f"The worst first ({meant}): {said}", f"At the level of the promise: {risk['sentence']}"

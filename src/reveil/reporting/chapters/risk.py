@@ -119,7 +119,7 @@ def _levels(parts: Parts) -> PageTable:
         TableColumn("above one half", "above_half"),
         TableColumn("highest that is proven", "highest_proven", "number"),
         TableColumn("people", "persons"),
-        TableColumn("the promise is about them", "promised", "text"),
+        TableColumn("the promise is about them", "promised", "answer"),
     ]
     if any(level["sample"] is not None for level in levels):
         columns.append(TableColumn("attacked", "sample.attacked"))

@@ -37,7 +37,8 @@ def point_in_words(point: MarkedPoint, points: Sequence[MarkedPoint]) -> str:
     said = []
     if risk["highest"] is not None:
         said.append(
-            f"Attacks believe somebody's value with {risk['highest']:.2g} at most and {risk['mean']:.2g} on average"
+            f"Attacks believe somebody's value with {_share(risk['highest'])} at most "
+            f"and {_share(risk['mean'])} on average"
             + (
                 ""
                 if risk["prior"] is None
@@ -59,6 +60,12 @@ def point_in_words(point: MarkedPoint, points: Sequence[MarkedPoint]) -> str:
         if len(front) > 1 and value is not None and value == min(one for one in all_values if one is not None):
             said.append(f"Of all it has {best}.")
     return " ".join(said)
+
+
+def _share(belief: float | None) -> str:
+    if belief is None:
+        return "–"
+    return f"{belief:.0%}" if belief >= 0.1 else f"{belief:.1%}"
 
 
 def named(settings: Mapping[str, JSON]) -> str:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _COLUMNS = (
     TableColumn("point", "n"),
     TableColumn("settings", "named", "text"),
-    TableColumn("frontier", "frontier", "text"),
-    TableColumn("highest belief", "risk.highest", "number"),
-    TableColumn("mean belief", "risk.mean", "number"),
+    TableColumn("frontier", "frontier", "answer"),
+    TableColumn("highest belief", "risk.highest", "share"),
+    TableColumn("mean belief", "risk.mean", "share"),
     TableColumn("right guesses with a learnt prior", "risk.prior", "share"),
     TableColumn("width of a cell", "loss.gcp", "share"),
     TableColumn("error of a count", "loss.query_error", "share"),
@@ -99,14 +99,14 @@ def _frontier(parts: Parts, content: Exploration) -> FrontierChapter:
     }
     chart = lines(
         "Risk against loss",
-        [points[n]["loss"]["gcp"] or 0.0 for n in order],
+        [round(100 * (points[n]["loss"]["gcp"] or 0.0), 1) for n in order],
         {
-            name: [points[n]["risk"]["highest"] if has(points[n]) else None for n in order]
+            name: [_per_cent(points[n]["risk"]["highest"]) if has(points[n]) else None for n in order]
             for name, has in kinds.items()
             if any(has(point) for point in points)
         },
-        x_label="mean width of a cell",
-        y_label="highest belief",
+        x_label="mean width of a cell, in per cent",
+        y_label="highest belief, in per cent",
     )
     choices = tuple(
         FrontierPoint(parts.number(f"points.{n}.n"), point["named"], point["words"] or "", point["n"] == current)
@@ -114,6 +114,10 @@ def _frontier(parts: Parts, content: Exploration) -> FrontierChapter:
         if point["frontier"]
     )
     return FrontierChapter(chart, choices, None if current is None else parts.number("current"))
+
+
+def _per_cent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _points(parts: Parts, content: Exploration) -> PointsChapter:

@@ -327,13 +327,14 @@ def _refinement(found: Profile) -> Choice:
     settings, reasons = _k_and_l(found)
     about = (
         "refinement: whoever follows every row from release to release cannot tell a smaller or more uniform set of "
-        "people apart. It promises nothing against somebody who knows whose value changed."
+        "people apart."
     )
     if found.names(Role.PLAIN):
         settings["dirty"] = "never"
         reasons.append("dirty = never: with plain columns nobody is published again as they were.")
     rest = "No made-up rows. Where people leave, those who would be told apart are held back or published as they were."
-    return Choice("refinement", settings, (about, *reasons), (rest,))
+    missing = "refinement promises nothing against somebody who knows whose value changed between two releases"
+    return Choice("refinement", settings, (about, *reasons), (rest,), (missing,) if found.names(Role.SENSITIVE) else ())
 
 
 def _static(found: Profile) -> Choice:

@@ -76,20 +76,20 @@ def take(visit: Visit) -> Response:
 def frontier_chart(content: Mapping[str, JSON]) -> FrontierChart | None:
     """Place the points: to the left less is lost, below less can be found out."""
     rows = [(point, *_place(point)) for point in objects_in(content["points"])]
-    known = [(point, loss, risk) for point, loss, risk in rows if loss is not None and risk is not None]
+    known = [(point, 100 * loss, 100 * risk) for point, loss, risk in rows if loss is not None and risk is not None]
     if not known:
         return None
     across = Axis.of([loss for _, loss, _ in known], log=False, zero=True)
     up = Axis.of([risk for _, _, risk in known], log=False, zero=True)
     plot = Plot(legend=[], across=across.placed(LEFT, WIDTH - RIGHT, inset=14.0))
-    plot.grid(up, across.ticks(6), "mean width of a cell", "highest belief")
+    plot.grid(up, across.ticks(6), "mean width of a cell, in per cent", "highest belief, in per cent")
     at_y = plot.height_of(up)
     points = tuple(
         PlacedPoint(
             int(str(point["n"])),
             plot.across.at(loss),
             at_y(risk),
-            f"{point['named']}: a cell is {loss:.0%} wide, attacks believe {risk:.2g} at most",
+            f"{point['named']}: a cell is {loss:.0f}% of its column wide, attacks believe {risk:.3g}% at most",
             bool(point["frontier"]),
             point["n"] == content["current"],
         )

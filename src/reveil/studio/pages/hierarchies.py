@@ -16,6 +16,7 @@ from reveil.studio.problems import Problem, StudioError, not_here
 from reveil.studio.tasks.hierarchies import HierarchyTask
 from reveil.studio.trees import TreeDraft
 from reveil.tables.hierarchy import Taxonomy
+from reveil.tables.schema import Role
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -28,10 +29,12 @@ _MOST_DRAFTS = 50
 def show(visit: Visit) -> Response:
     """Show the form, and the hierarchies that the configs name."""
     named = []
+    columns: set[str] = set()
     for found in visit.studio.folder.series():
         state = visit.studio.histories.get(found, patience=0.0)
         if state.columns is not None:
             schema = load_config(visit.studio.folder.root / found.path).schema
+            columns.update(schema.names(Role.QUASI))
             named += [
                 (found, column.name, len(column.taxonomy.leaves))
                 for column in schema.columns
@@ -44,6 +47,7 @@ def show(visit: Visit) -> Response:
         series=visit.studio.folder.series(),
         tables=visit.raw_tables(),
         named=named,
+        columns=sorted(columns),
         config=visit.query.get("config"),
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 from typing import TYPE_CHECKING
 
-from reveil.releases.files import batch_path
-from reveil.releases.manifest_files import manifest_path
+from reveil.releases.files import digest_at, format_at, tables_of
+from reveil.releases.manifest_files import MANIFEST, manifest_at, manifest_path, read_manifest
 from reveil.studio.problems import Problem, StudioError, not_here
 from reveil.studio.responses import download
 from reveil.studio.tasks.beginning import InitTask
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from reveil.studio.visiting import Visit
 
+_SECOND = re.compile(r"\.sensitive(\.[^.]+)?\.[^.]+$")
 _PATIENCE = 0.1  # seconds for each vault: the first page is there at once
 
 
@@ -46,10 +47,9 @@ def receive(visit: Visit) -> Response:
     if not visit.form.files:
         raise StudioError(Problem(400, "No file came with this form.", None, "Choose a table, then send it."))
     name, sent = visit.form.files[0]
-    kept = visit.studio.folder.free_name(name)
-    target = visit.studio.folder.root / kept
-    shutil.move(sent, target)
-    visit.studio.log.add(visit.session.who, "receive", file=kept, bytes=target.stat().st_size)
+    size = sent.stat().st_size
+    kept = visit.studio.folder.take(sent, name)
+    visit.studio.log.add(visit.session.who, "receive", file=kept, bytes=size)
     return visit.begin_and_go(InitTask, {"data": kept, "look": True})
 
 
@@ -62,8 +62,14 @@ def fetch(visit: Visit) -> Response:
 
 
 def _is_public(path: Path) -> bool:
-    if path.name.endswith(".manifest.json"):
-        return True
-    stem = path.name.replace(".sensitive", "")
-    first = path.with_name(stem)
-    return manifest_path(first).is_file() and (path == first or path == batch_path(first))
+    if path.name.endswith(MANIFEST):
+        return manifest_at(path) is not None
+    first = path.with_name(_SECOND.sub(path.suffix, path.name))
+    if not manifest_path(first).is_file():
+        return False
+    manifest = read_manifest(first)
+    if path not in tables_of(first, manifest) or not first.is_file():
+        return False
+    known = manifest.digests or {}
+    # By its bytes: a raw table may have the name of a release, and a release may have been written over.
+    return digest_at(first, manifest) == known.get(format_at(first), manifest.digest)

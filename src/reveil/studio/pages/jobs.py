@@ -7,6 +7,7 @@ import json
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from starlette.responses import StreamingResponse
 
@@ -14,9 +15,10 @@ from reveil.core import registry
 from reveil.studio.pages.auditing import beliefs_chart
 from reveil.studio.pages.exploring import frontier_chart
 from reveil.studio.pages.new_series import proposed_name
-from reveil.studio.problems import not_here
-from reveil.studio.responses import download
+from reveil.studio.problems import StudioError, not_here
+from reveil.studio.responses import download, problem_response
 from reveil.studio.tasks.attacking import AuditTask
+from reveil.studio.tasks.base import SENT
 from reveil.studio.tasks.beginning import InitTask
 from reveil.studio.tasks.exploring import ExploreTask
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from reveil.studio.studio import Studio
     from reveil.studio.visiting import Visit
 
+_TABLES = ("data", "snapshot_path", "raw_path")
 _EVERY = 0.2  # seconds
 # Results in which raw values may stand: those pages say that they are for the owner.
 FOR_THE_OWNER = ("audit", "explore", "history", "hierarchy", "init", "measure")
@@ -64,8 +67,24 @@ def show(visit: Visit) -> Response:
         task=job.task,
         found=found,
         config=config,
+        again=form_of(job),
         **views,
     )
+
+
+def form_of(job: StudioJob) -> str | None:
+    """Return the form from which a job was asked for, with its table and its series; None where there is no such."""
+    task = job.task
+    page = {"init": "new", "hierarchy": "hierarchies"}.get(task.command, task.command)
+    if page == "history":
+        return None
+    given = {
+        "config": task.config,
+        "data": next((path for name in _TABLES if isinstance(path := getattr(task, name, None), str)), None),
+        "release": getattr(task, "release_path", None),
+    }
+    told = urlencode({name: path for name, path in given.items() if path and not path.startswith(SENT)})
+    return f"/{page}?{told}" if told else f"/{page}"
 
 
 def _in_short(attack: object) -> str:
@@ -93,7 +112,10 @@ def fetch(visit: Visit) -> Response:
 
 async def events(studio: Studio, request: Request) -> Response:
     """Tell a browser how far a job is, until it is over."""
-    job = studio.board.get(request.path_params["id"])
+    try:
+        job = studio.board.get(request.path_params["id"])
+    except StudioError as error:
+        return problem_response(request.scope, error.problem)
 
     async def progress() -> AsyncIterator[str]:
         last = ""

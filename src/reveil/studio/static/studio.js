@@ -34,8 +34,11 @@ const progress = document.querySelector("[data-events]");
 if (progress) {
   const part = (name) => progress.querySelector("[data-" + name + "]");
   const source = new EventSource(progress.dataset.events);
+  const lost = document.querySelector("[data-lost]");
+  source.addEventListener("error", () => { lost.hidden = false; });
   source.addEventListener("message", (event) => {
     const now = JSON.parse(event.data);
+    lost.hidden = true;
     if (now.over) {
       source.close();
       location.reload();

@@ -80,7 +80,7 @@ class InitTask(StudioTask):
             "in_words": choice.in_words,
             "plain": _in_plain_words(config_of(tomllib.loads(text), bench.folder.root / "reveil.toml")),
             "reasons": list(choice.reasons),
-            "costs": list(choice.costs),
+            "costs": [*filter(None, [found.visits_in_words]), *choice.costs],
             "warnings": list(choice.warnings),
             "trial": trial.in_words,
             "refused": trial.refused,
