@@ -47,3 +47,27 @@ def test_a_release_of_another_schema(ward):
     assert code == 2
     assert "r1.csv" in said
     assert "which the config does not call quasi" in said
+
+
+STATIC = '[columns]\npid = "person"\nage = "quasi"\nill = "sensitive"\n[guarantee]\nkind = "static"\nk = 2\n'
+
+
+def test_snapshots_of_static_releases_in_another_order(tmp_path):
+    (tmp_path / "reveil.toml").write_text(STATIC)
+    files = [tmp_path / f"r{month}.csv" for month in (0, 1, 2)]
+    for month, file in enumerate(files):
+        values = ["abcd"[(i + month * (i % 5 == 0)) % 4] for i in range(60)]
+        frame = pl.DataFrame({"pid": range(60), "age": [20 + 7 * i % 40 for i in range(60)], "ill": values})
+        frame.write_csv(tmp_path / f"s{month}.csv")
+        frame.with_columns(ill=pl.Series([*values[:-1], "e"])).write_csv(tmp_path / f"e{month}.csv")
+        done = reveil("publish", tmp_path / f"s{month}.csv", "-c", tmp_path / "reveil.toml", "-o", file)
+        assert done.returncode == 0, done.stderr
+    # Everybody fits somewhere, and each value is there as often. What follows with certainty is not in the snapshots.
+    truth = [tmp_path / f"s{month}.csv" for month in (0, 2, 1)]
+    code, said = audit(tmp_path, *files, "--truth", *truth, "--known", "events")
+    assert code == 2
+    assert "not in the snapshots" in said
+    # A value that is once too often is seen before anything is attacked.
+    code, said = audit(tmp_path, *files[:2], "--truth", tmp_path / "s0.csv", tmp_path / "e1.csv")
+    assert code == 2
+    assert "r1.csv: 1 or more rows of release 2 have a value that nobody of the snapshot given is left to have" in said

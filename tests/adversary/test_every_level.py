@@ -1,6 +1,6 @@
 """Thousands of tiny series at each level of knowledge: beliefs are shares of worlds, and nothing certain is wrong.
 
-``make test-slow`` tries 400 at each level; ``REVEIL_SERIES=5000`` in its environment tries as many, for half an hour.
+``make test-slow`` tries 400 at each level; ``REVEIL_SERIES=5000`` in its environment tries as many, for some minutes.
 """
 
 from __future__ import annotations

@@ -110,7 +110,8 @@ def believed(evidence: Evidence, view: View, each: FloatArray | None, best: Floa
     there = np.ones(len(group))
     if not view.all_published:
         there = np.minimum(view.real[group] / np.maximum(view.fits[group], 1), 1.0)
-    exact = view.known_members[group]
+    # What a suppressed value is, nobody knows: the rows of a value that are told are the fewest there are.
+    exact = view.known_members[group] & ~view.veiled[group]
     belief = best[group] * there
     sure = (best[group] >= 1) & (view.sure[single] >= 0)
     parts = [
@@ -150,7 +151,7 @@ def _averaged(
             Ragged(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int32)), mixed.data
         )
         belief[start:end] = best / np.maximum(total, 1)
-        single = np.diff(mixed.indptr) == 1
+        single = (np.diff(mixed.indptr) == 1) & ~taken.reduce(np.logical_or, view.veiled[taken.items])
         belief[start:end][single] = 1.0
         start = end
     certain = (belief >= 1) & view.all_published

@@ -234,7 +234,7 @@ def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int, only: BoolA
     """Set one release beside another, or ``only`` some of its groups."""
     view, other = evidence.views[number], evidence.views[with_]
     group, place = view.sure, runs.where[with_][runs.of_view[number]]
-    inside = group >= 0
+    inside = (group >= 0) & ~np.append(view.veiled, False)[group]  # a suppressed value may be anybody's
     if only is not None:
         inside &= only[group]
     stays = inside & (place >= 0)

@@ -76,6 +76,7 @@ class Evidence:
             pairs=None,
             program=None,
             households=self.households[-1:],
+            others=None if self.others is None else replace(self.others, releases=self.others.releases[-1:]),
         )
 
     def declared(self, key: str) -> CodeArray:

@@ -15,6 +15,7 @@ import polars as pl
 
 from reveil.core.errors import DataError
 from reveil.models.encoding import Attribute, Codes
+from reveil.releases.folders import place_of
 from reveil.releases.foreign.cells import ForeignCells, resolve
 from reveil.releases.linking import place
 from reveil.tables.notation import SUPPRESSED_VALUE, Form
@@ -23,6 +24,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from reveil.adversary.view import View
     from reveil.releases.release import Release
 
 _HIERARCHY = 'give the hierarchy that they come from: {} = {{ role = "quasi", hierarchy = "FILE.csv" }}'
@@ -99,6 +101,30 @@ def check_fit(
         column=column,
         hint=f"{what}. Or take the column out of the release: then nothing is concluded from it.",
     )
+
+
+def check_values(view: View) -> None:
+    """Refuse a release of Reveil's with more rows of some values than the people who were in it have.
+
+    Counterfeits and rows that show an older value aside, every row is somebody's.
+    """
+    release, truth = view.release, view.truth
+    if truth is None or not view.promise.is_known:
+        return
+    known = truth[truth >= 0]
+    if len(known) < int(view.real.sum()):  # others may be in these rows
+        return
+    values = int(max(view.codes.max(initial=0), known.max(initial=0))) + 1
+    spare = np.bincount(view.codes, view.counts, values).astype(np.int64) - np.bincount(known, minlength=values)
+    manifest = release.manifest
+    nobodys = int(np.maximum(spare, 0).sum()) - manifest.counterfeits.total - manifest.dirty - (manifest.stale or 0)
+    if nobodys > 0:
+        raise DataError(
+            f"{nobodys:,} or more rows of release {view.number + 1} have a value that nobody of the snapshot given is "
+            "left to have",
+            file=None if release.source is None else str(place_of(release.source)),
+            hint="Is this the snapshot that it was made of? Name releases and snapshots in the same order.",
+        )
 
 
 def check_certain(wrong: int) -> None:

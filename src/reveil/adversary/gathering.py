@@ -10,7 +10,7 @@ import polars as pl
 from reveil.adversary.background import Background, read_people
 from reveil.adversary.by_column import of_column
 from reveil.adversary.evidence import Evidence
-from reveil.adversary.fitting import check_fit, is_foreign, tells_all, unread
+from reveil.adversary.fitting import check_fit, check_values, is_foreign, tells_all, unread
 from reveil.adversary.known_values import check_known, other_values
 from reveil.adversary.learnt_labels import leaked_rows, learn_labels
 from reveil.adversary.priors import read_prior
@@ -24,6 +24,7 @@ from reveil.adversary.request import (
     sensitive_column,
 )
 from reveil.adversary.spellings import in_one_spelling
+from reveil.adversary.stars import with_stars_suppressed
 from reveil.adversary.viewing import changes, nowhere, short_list, values_told, view_of
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
@@ -71,7 +72,7 @@ def gather(
     read = [of_column(read_one(source, schema, people), column) for source in releases]
     known = knowledge(known, read, people, placements, handed_over(guarantee, schema))
     check_accounted(read, people, truth)
-    read, people = in_one_spelling(read, people, schema)
+    read, people = in_one_spelling(with_stars_suppressed(read, people, schema), people, schema)
     if labels_learnt:
         read = learn_labels(read, people, schema)
     check_order(read)
@@ -107,6 +108,8 @@ def gather(
             range(len(read)),
         )
     )
+    for view in views:
+        check_values(view)
     changed = changes(views, len(persons), known)
     others = None
     if known == "values":

@@ -49,6 +49,10 @@ def followed(evidence: Evidence) -> Findings:
         return Findings.nothing()
     # With what is known of changes: a record shows its own.
     told = any((changed >= 0).any() for changed in evidence.changed)
+    if told and any((view.row_codes < 0).any() for view in views if view.row_codes is not None):
+        # A record whose value is suppressed does not show its own: then groups alone tell records apart.
+        persons = np.where(persons >= 0, persons // 4 * 4, persons)
+        told = False
     last = np.full(len(ids), -1, np.int32)
     for t in range(len(views)):
         here = records[t] >= 0
@@ -124,7 +128,7 @@ def _shares_of_people(evidence: Evidence, persons: IntArray, records: IntArray, 
     parts = []
     mask = mask_of(evidence, *range(len(evidence.views)))
     for view in evidence.views:
-        here = records[view.number] >= 0
+        here = (records[view.number] >= 0) & (values[view.number] >= 0)
         keys, counts = np.unique(theirs[here] * domain + values[view.number][here], return_counts=True)
         owner = keys // domain
         order = np.lexsort((keys, -counts, owner))
@@ -134,7 +138,9 @@ def _shares_of_people(evidence: Evidence, persons: IntArray, records: IntArray, 
         value[owner[first]] = keys[first] % domain
         told = value[mine] >= 0
         cell, who = mine[told], sure[told].astype(np.int32)
+        whole = np.bincount(theirs[here], minlength=n_cells) == many
         exact = (people[cell] == many[cell]) | ((best[cell] >= 1) & (people[cell] <= many[cell]))
+        exact &= whole[cell]
         at = np.full(len(who), view.number, np.int32)
         masks = np.full(len(who), mask, np.int64)
         parts.append(Findings(who, best[cell], value[cell], exact, masks, at=at))

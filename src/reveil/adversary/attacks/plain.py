@@ -82,7 +82,8 @@ def _portion(evidence: Evidence, views: list[View], marks: list[CodeArray], star
     left = table.join(kept.select("person", "mark"), on=["person", "mark"])
     left = left.group_by("person", "view", "value").agg(pl.col("rows").sum())
     left = left.with_columns(total=pl.col("rows").sum().over("person", "view"))
-    best = left.sort("person", "view", "rows", "value", descending=[False, False, True, False])
+    named = left.filter(pl.col("value") >= 0)  # a suppressed value may be any
+    best = named.sort("person", "view", "rows", "value", descending=[False, False, True, False])
     best = best.unique(["person", "view"], keep="first", maintain_order=True)
     seen = table.select("person", "view").unique()
     bits = np.array([mask_of(evidence, number) for number in range(len(evidence.views))], np.int64)

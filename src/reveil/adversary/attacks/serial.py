@@ -48,7 +48,7 @@ class Serial(Attack):
                     view.real[only_group] / np.maximum(view.fits[only_group], 1), 1.0
                 )
             # A group whose members are not known gives no exact number, one that is unknown gives none at all.
-            known_members = np.append(view.known_members, False)
+            known_members = np.append(view.known_members & ~view.veiled, False)
             exact[view.present] &= known_members[view.only]
             mask[view.present[known]] |= mask_of(evidence, view.number)
             # Who is in a group, as a number: the same persons have the same.

@@ -88,7 +88,9 @@ def findings(
     told = np.flatnonzero((found.how > 0) & ~found.impossible)
     bits = _bits(evidence, appearances.release)
     lives = np.zeros(len(evidence.persons), np.int64)
-    np.bitwise_or.at(lives, appearances.person, bits)
+    # A release with suppressed values is not chained, and nothing rests on it.
+    chained = np.bincount(appearances.release, appearances.candidates.lengths, len(evidence.views)) > 0
+    np.bitwise_or.at(lives, appearances.person, np.where(chained[appearances.release], bits, 0))
     methods = np.bincount(found.how[told], minlength=len(HOW))
     certain = told[found.exact[told] & (found.belief[told] >= 1)]
     summary = {
