@@ -17,7 +17,7 @@ from reveil.adversary.attacks.program import KnownProgram
 from reveil.adversary.by_column import prepared
 from reveil.adversary.evidence import Evidence
 from reveil.adversary.field_risk import field_risks
-from reveil.adversary.fitting import check_certain
+from reveil.adversary.fitting import check_certain, is_foreign
 from reveil.adversary.gathering import gather
 from reveil.adversary.judging import judge, made
 from reveil.adversary.pairs import TRUTH, with_pairs
@@ -133,8 +133,9 @@ def audit(
         stage("judging")
         results.append(judge(evidence, findings, last, threshold, named=attacks is not None))
     found = merged(results)
-    if found.certain.height and not any(release.manifest.dirty or release.manifest.stale for release in read):
-        # What the attack on plain columns is sure of rests on an assumption; rows that show an older value are theirs.
+    remembers = evidence.limits or evidence.known == "values"  # then somebody may be shown as they were told before
+    if found.certain.height and (any(is_foreign(release) for release in read) or not remembers):
+        # What the attack on plain columns is sure of rests on an assumption.
         wrong = found.certain.filter(pl.col("right").eq_missing(False) & (pl.col("attack") != "plain"))
         check_certain(wrong.height)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - chosen.keys()), "it was not asked for")
