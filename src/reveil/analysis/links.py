@@ -84,7 +84,7 @@ def _links_of(reader: ReleaseReader) -> LearntLinks | None:
 
 
 def _learnt(reader: ReleaseReader) -> LearntLinks | None:
-    """Learn from all groups; None where there are no columns, boxes lie inside each other, or it would take too much."""
+    """Learn from all groups; None where there are no columns, boxes are nested, or it would take too much."""
     second, groups = reader.second, reader.groups
     lines = np.bincount(second.group, minlength=len(groups.rows))
     if nesting_of(reader.release) is not None or not 0 < int((groups.rows * lines).sum()) <= _MOST_PAIRS:
@@ -93,7 +93,7 @@ def _learnt(reader: ReleaseReader) -> LearntLinks | None:
     columns = [column for name in reader.release.columns for column in _column(reader, name, values)]
     if not columns:
         return None
-    row, line = _pairs(groups.index, second.group, lines)
+    row, line = _pairs(groups.index.astype(np.intp), second.group, lines)
     group = second.group[line]
     size = groups.rows[group].astype(np.float64)
     power = size / np.maximum(size - 1, 1)
@@ -178,7 +178,7 @@ def _likelihood(column: _Column, row: IndexArray, value: IndexArray, values: int
     beside = column.shares.T @ sums_of(place, chance, kinds * values).reshape(kinds, values)  # (parts, values)
     usual = beside.sum(axis=1) / max(beside.sum(), _LEAST)
     theirs = (beside + SMOOTHED * usual[:, None]) / (beside.sum(axis=0) + SMOOTHED)
-    ratio = (column.shares @ theirs) / np.maximum(column.shares @ usual, _LEAST)[:, None]
+    ratio: FloatArray = (column.shares @ theirs) / np.maximum(column.shares @ usual, _LEAST)[:, None]
     found: FloatArray = np.log(np.maximum(ratio, _LEAST)).reshape(-1)[place]
     return found
 
@@ -186,4 +186,5 @@ def _likelihood(column: _Column, row: IndexArray, value: IndexArray, values: int
 def _highest(found: FloatArray, row: IndexArray, rows: int) -> FloatArray:
     """Return for each pair the largest number of its row, so that no power overflows."""
     first = np.searchsorted(row, np.arange(rows))  # pairs lie row by row
-    return np.maximum.reduceat(found, np.minimum(first, len(found) - 1))[row]
+    highest: FloatArray = np.maximum.reduceat(found, np.minimum(first, len(found) - 1))[row]
+    return highest
