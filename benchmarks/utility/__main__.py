@@ -39,8 +39,8 @@ def run(name: str, tables: list[str], only: list[str] | None, *, store: bool) ->
     goals: dict[tuple[str, str], float] = part.GOALS
     good = True
     print(
-        f"{name}\n  {'table':<10}{'variant':<22}{'release':>8}{'gcp':>8}{'added':>8}{'held':>8}{'error':>8}{'fitted':>8}"
-        f"{'cpu s':>8}"
+        f"{name}\n  {'table':<10}{'variant':<22}{'release':>8}{'gcp':>8}{'added':>8}{'held':>8}"
+        f"{'error':>8}{'fitted':>8}{'cpu s':>8}"
     )
     for own in tables:
         table = table_named(own)

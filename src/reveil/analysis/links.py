@@ -178,9 +178,8 @@ def _likelihood(column: _Column, row: IndexArray, value: IndexArray, values: int
     beside = column.shares.T @ sums_of(place, chance, kinds * values).reshape(kinds, values)  # (parts, values)
     usual = beside.sum(axis=1) / max(beside.sum(), _LEAST)
     theirs = (beside + SMOOTHED * usual[:, None]) / (beside.sum(axis=0) + SMOOTHED)
-    ratio: FloatArray = (column.shares @ theirs) / np.maximum(column.shares @ usual, _LEAST)[:, None]
-    found: FloatArray = np.log(np.maximum(ratio, _LEAST)).reshape(-1)[place]
-    return found
+    ratio = (column.shares @ theirs) / np.maximum(column.shares @ usual, _LEAST)[:, None]
+    return np.asarray(np.log(np.maximum(ratio, _LEAST)).reshape(-1)[place], np.float64)
 
 
 def _highest(found: FloatArray, row: IndexArray, rows: int) -> FloatArray:
