@@ -115,7 +115,8 @@ def as_json(found: Answer) -> dict[str, JSON]:
     if isinstance(found, Crosstab):
         cells: list[JSON] = [{"values": list(one.values), **as_json(one.count)} for one in found.cells]
         return {"columns": list(found.columns), "cells": cells}
-    return {name: _json(getattr(found, name)) for name in NUMBERS}
+    fitted = found.fitted if isinstance(found, Count) else None
+    return {name: _json(getattr(found, name)) for name in NUMBERS} | ({} if fitted is None else {"fitted": fitted})
 
 
 def _json(value: Value | None) -> JSON:
