@@ -12,7 +12,7 @@ of k/(k - 1), and for two rows that is exact; so that power is taken. Counts of 
 all (``SMOOTHED``). Cells are shared out half evenly and half by how frequent values are in the release
 (:mod:`reveil.analysis.frequencies`): what even shares spread too far, frequencies pile up.
 
-Where groups are mixed throughout (each has one of every kind), nothing is there to be learnt, and rounds pile chance up:
+Where groups are mixed throughout (each has one of every kind), nothing can be learnt, and rounds pile chance up:
 few rounds are made. On one of five real tables frequencies made the estimate worse (see ``docs/evidence.md``).
 
 Only what is published is read, so it costs no privacy: whoever has the release can do this. (An attacker, too; what
