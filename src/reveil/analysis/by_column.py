@@ -28,7 +28,7 @@ def asked_part(release: Release, expression: str | Expression | None, about: Ite
     known = [*release.columns, *(name for second in release.seconds for name in second.parts)]
     for name in sorted(named - set(known)):
         # The part that is asked would name its own columns only.
-        listed = ", ".join(repr(own) for own in known)
+        listed = ", ".join(repr(told) for told in known)
         raise InputError(f"there is no column {name!r} in this release", hint=f"The columns are {listed}.")
     kept: dict[tuple[str, ...], Release] = vars(release).setdefault("_parts", {})
     if len(asked) > 1:

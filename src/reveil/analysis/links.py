@@ -42,7 +42,7 @@ ROUNDS = 4  # more gain a twentieth where groups tell something, and lose where 
 SMOOTHED = 6.0  # people of the whole table who are added to those of each value
 _SCALINGS = 10
 _PARTS = 32  # of a column of numbers
-_WORDS = 256  # of a column, told apart; the others are one
+_WORDS_APART = 256  # of a column, told apart; the others are one
 _MOST_PAIRS = 30_000_000  # of rows and values of a group
 _MOST_CELLS = 20_000_000  # of a column, times values
 _LEAST = 1e-300
@@ -135,9 +135,9 @@ def _column(reader: ReleaseReader, name: str, values: int) -> list[_Column]:
     regions = _parts(reader, name)
     if regions is None:
         return []
-    shares = _shares(regions)
+    shares = _spread_out(regions)
     if name in reader.release.cells:
-        shares = (shares + _shares(reader.by_frequency(name, regions))) / 2
+        shares = (shares + _spread_out(reader.by_frequency(name, regions))) / 2
         kind = reader.release.cells[name].index[reader.release.classes].astype(np.intp)
     else:
         kind = reader.point_values(name)[1]
@@ -160,14 +160,14 @@ def _parts(reader: ReleaseReader, name: str) -> ColumnRegions | None:
         return None
     words = len(cells.words) + 1
     region = np.arange(words)
-    if words > _WORDS:
+    if words > _WORDS_APART:
         division = WordDivision(cells, [])
         often = division.counts(region, words).sum(axis=1) if words * count <= _MOST_CELLS else np.zeros(words)
-        region[np.argsort(-often, kind="stable")] = np.minimum(np.arange(words), _WORDS - 1)
-    return ColumnRegions(WordDivision(cells, []), region, min(words, _WORDS))
+        region[np.argsort(-often, kind="stable")] = np.minimum(np.arange(words), _WORDS_APART - 1)
+    return ColumnRegions(WordDivision(cells, []), region, min(words, _WORDS_APART))
 
 
-def _shares(regions: ColumnRegions) -> FloatArray:
+def _spread_out(regions: ColumnRegions) -> FloatArray:
     """Return which share of each cell (rows) lies in each part."""
     spread = regions.spread()
     found = np.asarray(spread.amounts / spread.measure, np.float64).T

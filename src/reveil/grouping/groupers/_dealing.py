@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 NODE = 128  # records that a half of a cut has at least, where nodes are divided afterwards
 _AT_ONCE = 640  # records among which groups are looked for; the work grows with the square
 _LEAF = 8  # groups that lie so near that their order does not matter
-_NEAR = 64  # groups among which a record left over looks for the best
+_NEAR_GROUPS = 64  # groups among which a record left over looks for the best
 _BITS = 63  # of a place on the curve
 _APART = 1e3  # farther than any two groups of one cell
 _TURN = 0.6180339887498949  # each round weighs the columns in another way when it looks for near groups
@@ -205,12 +205,12 @@ def _filled_up(plan: Exchange, records: CodedRecords, found: _Dealt) -> tuple[li
     groups = list(found.groups)
     if len(found.left):
         middles = _middles(records.rows, found.groups, plan.attributes)
-        own = _middles(records.rows, found.left[:, None], plan.attributes)
+        alone = _middles(records.rows, found.left[:, None], plan.attributes)
         _, cell = np.unique(np.concatenate([found.cell, found.cell_left]), return_inverse=True)
         apart = cell * _APART * (1 + middles.max(initial=0.0))
         tree = cKDTree(np.column_stack([middles, apart[: len(groups)]]))
-        where = np.column_stack([own, apart[len(groups) :]])
-        near = np.asarray(tree.query(where, min(_NEAR, len(groups)))[1]).reshape(len(where), -1)
+        where = np.column_stack([alone, apart[len(groups) :]])
+        near = np.asarray(tree.query(where, min(_NEAR_GROUPS, len(groups)))[1]).reshape(len(where), -1)
         for record, inside, among in zip(found.left.tolist(), found.cell_left, near, strict=True):
             here = [g for g in among.tolist() if found.cell[g] == inside]
             lacking = [g for g in here if values[record] not in values[groups[g]]]
