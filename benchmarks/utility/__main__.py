@@ -39,7 +39,8 @@ def run(name: str, tables: list[str], only: list[str] | None, *, store: bool) ->
     goals: dict[tuple[str, str], float] = part.GOALS
     good = True
     print(
-        f"{name}\n  {'table':<10}{'variant':<22}{'release':>8}{'gcp':>8}{'added':>8}{'held':>8}{'error':>8}{'cpu s':>8}"
+        f"{name}\n  {'table':<10}{'variant':<22}{'release':>8}{'gcp':>8}{'added':>8}{'held':>8}"
+        f"{'error':>8}{'fitted':>8}{'cpu s':>8}"
     )
     for own in tables:
         table = table_named(own)
@@ -55,7 +56,8 @@ def run(name: str, tables: list[str], only: list[str] | None, *, store: bool) ->
             said = "" if goal is None else f"  goal {goal:g}{'' if met else '  MISSED'}"
             print(
                 f"  {own:<10}{variant:<22}{worth.release:>8}{worth.gcp:>8.3f}{worth.counterfeits:>8.4f}"
-                f"{worth.withheld:>8.4f}{worth.query_error:>8.3f}{worth.seconds:>8.2f}{said}",
+                f"{worth.withheld:>8.4f}{worth.query_error:>8.3f}{worth.fitted_error or float('nan'):>8.3f}"
+                f"{worth.seconds:>8.2f}{said}",
                 flush=True,
             )
             if store:

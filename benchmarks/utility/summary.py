@@ -38,8 +38,8 @@ ERROR_GOALS = {
     ("tau-safety, angelized", name): goal for name, goal in zip(NAMES, (0.10, 0.07, 0.03, 0.03), strict=True)
 }
 HEAD = [
-    "guarantee", "table", "width before", "width now", "goal", "error before", "error now", "goal of the error",
-    "made-up rows before", "made-up rows now", "held back before", "held back now",
+    "guarantee", "table", "width before", "width now", "goal", "error before", "error now", "error, fitted",
+    "goal of the error", "made-up rows before", "made-up rows now", "held back before", "held back now",
 ]  # fmt: skip
 
 
@@ -66,8 +66,10 @@ def rows() -> list[list[Cell]]:
                 for one in (before, now)
             ]
             wide, wrong, others = pairs[:2], pairs[2:4], pairs[4:]
+            fitted = now.get("fitted_error")
             goal, goal_of_error = goals.get((name, line.now)), ERROR_GOALS.get((line.words, name))
-            found.append([line.words, name, *wide, goal, *wrong, goal_of_error, *others])
+            likelier = None if fitted is None else short(fitted, 3)
+            found.append([line.words, name, *wide, goal, *wrong, likelier, goal_of_error, *others])
     return found
 
 
@@ -99,6 +101,7 @@ def experiment() -> Experiment:
             "and 5 % of the values change from one to the next), refinement at release 8, the global guarantee at 5.",
             "Width: mean share of its column that a cell covers (gcp). Error: mean relative error of counts that name",
             "two quasi columns and a set of sensitive values, 5 % of the records.",
+            "Fitted: of the estimate for which rows and values of a group are matched as all groups together suggest.",
             "Before: the quick way (refinement: roomy cells; global: constant ratio), measured by the same program.",
             "Single runs: each vault has a key of its own, and with it other dice. The exact form was measured before",
             "groups of two tables were formed by the records between their members (decision 0030).",

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 import reveil as rv
-from benchmarks.utility.asking import query_error
+from benchmarks.utility.asking import fitted_error, query_error
 from reveil.testing import hospital
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ChangingTable:
 class Worth:
     """What one release of a series is like; ``seconds`` are those of all cores, from the frame to the checked file.
 
-    ``widths`` are the ``gcp`` of all releases up to it.
+    ``widths`` are the ``gcp`` of all releases up to it; ``fitted_error`` is the error of the other estimate of counts.
     """
 
     release: int
@@ -87,6 +87,7 @@ class Worth:
     seconds: float
     withheld: float = 0.0
     widths: tuple[float, ...] = ()
+    fitted_error: float | None = None
 
 
 def table_named(name: str) -> ChangingTable | None:
@@ -124,6 +125,7 @@ def last_of(
             round(taken, 3),
             float(said.shares["withheld"]),
             tuple(widths),
+            fitted_error(frame, release, table.schema),
         )
 
 

@@ -310,6 +310,7 @@ def test_what_a_running_series_does_not_change(clinic, tmp_path, before, after):
     arguments = ["publish", f"{tmp_path}/raw.csv", "-c", f"{tmp_path}/reveil.toml", "-o", f"{tmp_path}/r.csv"]
     done = reveil(*arguments)
     assert (done.returncode, "settings are not those" in done.stderr) == (1, True), done.stderr
+    assert "500" not in after or "+ columns.income.bins = [200, 500, 600, 800]" in done.stderr
     assert not (tmp_path / "r.csv").exists()
 
 

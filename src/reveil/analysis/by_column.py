@@ -25,6 +25,11 @@ def asked_part(release: Release, expression: str | Expression | None, about: Ite
     parsed = parse(expression) if isinstance(expression, str) else expression
     named = {*about, *(() if parsed is None else parsed.columns())}
     asked = [second for second in release.seconds if named & set(second.parts)]
+    known = [*release.columns, *(name for second in release.seconds for name in second.parts)]
+    for name in sorted(named - set(known)):
+        # The part that is asked would name its own columns only.
+        listed = ", ".join(repr(told) for told in known)
+        raise InputError(f"there is no column {name!r} in this release", hint=f"The columns are {listed}.")
     kept: dict[tuple[str, ...], Release] = vars(release).setdefault("_parts", {})
     if len(asked) > 1:
         one, other = (next(name for name in second.parts if name in named) for second in asked[:2])

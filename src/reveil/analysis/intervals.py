@@ -9,12 +9,14 @@ questions about a real table, and ``docs/evidence.md`` says in how many it did. 
    ``n v (1 + (n - 1) WITHIN)``: the design effect of a sample in clusters.
 2. *What all classes have in common*. Values within cells are not even, columns within a box not independent, values
    within a group not matched by dice; and that leans the same way everywhere. It is taken as a share of the sum of all
-   deviations: ``ACROSS``, and ``LINKED`` where sensitive values are asked about, whose link to the rest a group hides.
+   deviations: ``ACROSS``, ``LINKED`` where sensitive values are asked about, whose link to the rest a group hides, and
+   ``MATCHED`` where these values stand in a second table, whose groups have no boxes of their own.
 3. *What the release itself shows*. Tight cells tell how frequent values are; the count is made once more with cells
-   shared out by these frequencies (:mod:`reveil.analysis.frequencies`). The interval holds both counts, and ``BEYOND``
+   shared out by these frequencies (:mod:`reveil.analysis.frequencies`), and with rows and values of a second table
+   matched as all groups together suggest (:mod:`reveil.analysis.links`). The interval holds both counts, and ``BEYOND``
    of their distance on either side.
 
-The interval is cut at the hard bounds. The four numbers were set once, by hand, so that intervals of random windows on
+The interval is cut at the hard bounds. The five numbers were set once, by hand, so that intervals of random windows on
 samples of ten thousand records held about as often as they should; nothing is fitted to a release or read from a table.
 """
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from reveil.tables.expressions.regions import FloatArray
 
 DEVIATIONS = 1.959964  # of a normal distribution, between which it is with 95 %
-WITHIN, ACROSS, LINKED, BEYOND = 0.2, 0.04, 0.13, 0.5
+WITHIN, ACROSS, LINKED, MATCHED, BEYOND = 0.2, 0.04, 0.13, 0.18, 0.5
 FOREIGN = 0.2  # of the dirty records expected in a window: how far off that is
 _HALF = 0.5  # a count is a whole number
 _LEAST = 1e-300
@@ -54,7 +56,7 @@ def interval(even: CountSums, weighed: CountSums, real: float = 1.0) -> tuple[fl
 
 def deviation(found: CountSums) -> float:
     """Return the standard deviation of a count."""
-    common = LINKED if found.linked else ACROSS
+    common = MATCHED if found.matched else LINKED if found.linked else ACROSS
     return spread_of(found.variances, found.deviations, common)
 
 

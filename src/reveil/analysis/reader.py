@@ -45,9 +45,10 @@ class Units:
     """Rows that the asked columns do not tell apart: how many, and the cell that each unit has in each column.
 
     ``owner`` is the class of the unit, ``group`` its group where groups are told apart, else -1 for groups without
-    counterfeits.
+    counterfeits; ``of_row`` is the unit of each row.
     """
 
+    of_row: IndexArray
     sizes: FloatArray
     owner: IndexArray
     index: dict[str, IndexArray]
@@ -196,7 +197,7 @@ class ReleaseReader:
             index = {name: cells.index[owner].astype(np.intp) for name, cells in self.release.cells.items()}
             index |= {name: places[first] for name, places in indices.items()}
             sizes = np.bincount(unit, minlength=len(owner)).astype(np.float64)
-            self._units[key] = Units(sizes, owner.astype(np.intp), index, group)
+            self._units[key] = Units(unit.astype(np.intp), sizes, owner.astype(np.intp), index, group)
         return self._units[key]
 
     def cells_of(self, name: str) -> int:

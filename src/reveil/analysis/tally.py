@@ -36,7 +36,7 @@ class CountSums:
 
     ``variances`` and ``deviations`` are, for each class (each group, where values of a second table are asked about),
     the sum over its rows of the variance of each, and of its root. ``linked``: sensitive values were asked about, whose
-    link to the other columns a group hides.
+    link to the other columns a group hides; ``matched``: values of a second table.
     """
 
     estimate: float
@@ -45,6 +45,7 @@ class CountSums:
     variances: FloatArray
     deviations: FloatArray
     linked: bool = False
+    matched: bool = False
 
 
 def tally(asked: AskedRows, answers: Answers | None = None) -> CountSums:
@@ -110,6 +111,7 @@ def _of_groups(asked: AskedRows, answers: Answers) -> CountSums:
         variance,
         np.sqrt(variance * unsure),
         linked=True,
+        matched=True,
     )
 
 

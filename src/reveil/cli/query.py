@@ -34,7 +34,9 @@ def command(release_path: str, question: str, config_path: str | None, json_path
       crosstab(sex, diagnosis) age >= 40
 
     A null satisfies no comparison; 'not' turns that round too. The estimate takes the values inside a published
-    range or set as equally likely. The bounds also cover the records that were suppressed.
+    range or set as equally likely. The bounds also cover the records that were suppressed. Where EXPR names sensitive
+    values of a second table, 'fitted' is another estimate, mostly nearer: rows and values are matched as all groups
+    together suggest.
     """  # noqa: D205, D301  (click reads the backspace, and breaks the lines)
     from reveil.analysis.questions import ask
     from reveil.releases.answers import as_json
@@ -52,10 +54,13 @@ def command(release_path: str, question: str, config_path: str | None, json_path
 
 def table(found: Answer) -> str:
     """Lay an answer out for a person."""
-    from reveil.releases.answers import Crosstab
+    from reveil.releases.answers import Count, Crosstab
 
     if not isinstance(found, Crosstab):
-        return "\n".join(f"{name:<8} {text}" for name, text in zip(HEADS, _texts(found), strict=True))
+        told = [*zip(HEADS, _texts(found), strict=True)]
+        if isinstance(found, Count) and found.fitted is not None:
+            told.append(("fitted", _text(found.fitted)))
+        return "\n".join(f"{name:<8} {text}" for name, text in told)
     lines: list[tuple[str, ...]] = [(*found.columns, *HEADS)]
     lines += [(*("(missing)" if v is None else v for v in cell.values), *_texts(cell.count)) for cell in found.cells]
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]

@@ -28,6 +28,9 @@ class Count:
 
     ``upper`` is None where the manifest keeps secret how many records are not in the release. Two counts are equal when
     they say the same of these; ``low`` and ``high`` are the interval.
+
+    ``fitted`` is there where sensitive values of a second table are asked about: another estimate, mostly nearer to the
+    truth, for which rows and values are matched as all groups together suggest (:mod:`reveil.analysis.links`).
     """
 
     estimate: float
@@ -35,6 +38,7 @@ class Count:
     upper: int | None
     low: float | None = field(default=None, compare=False)
     high: float | None = field(default=None, compare=False)
+    fitted: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,8 @@ def as_json(found: Answer) -> dict[str, JSON]:
     if isinstance(found, Crosstab):
         cells: list[JSON] = [{"values": list(one.values), **as_json(one.count)} for one in found.cells]
         return {"columns": list(found.columns), "cells": cells}
-    return {name: _json(getattr(found, name)) for name in NUMBERS}
+    fitted = found.fitted if isinstance(found, Count) else None
+    return {name: _json(getattr(found, name)) for name in NUMBERS} | ({} if fitted is None else {"fitted": fitted})
 
 
 def _json(value: Value | None) -> JSON:

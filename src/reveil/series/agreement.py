@@ -81,8 +81,8 @@ def agree(before: Mapping[str, JSON], now: Mapping[str, JSON], asked: Asked) -> 
         return
     lines = []
     for key in refused[:_SHOWN]:
-        lines += [f"  - {key} = {_text(before[key])}"] if key in before else []
-        lines += [f"  + {key} = {_text(now[key])}"] if key in now else []
+        lines += [f"  - {key} = {_text(key, before[key])}"] if key in before else []
+        lines += [f"  + {key} = {_text(key, now[key])}"] if key in now else []
     if len(refused) > _SHOWN:
         lines.append(f"  and {len(refused) - _SHOWN} more")
     raise RefusedError(
@@ -142,9 +142,11 @@ def roles_ever(ever: Mapping[str, str], schema: Schema) -> dict[str, str]:
     return {**{name: role for name, role in now.items() if role != Role.IDENTIFIER.value or name not in ever}, **ever}
 
 
-def _text(value: object) -> str:
-    """Write a setting; lists may be of sensitive values and are counted only."""
-    return f"({len(value)} values)" if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+def _text(key: str, value: object) -> str:
+    """Write a setting; lists may be of sensitive values and are counted only. Edges of bins stand in every manifest."""
+    if isinstance(value, list) and not key.endswith(".bins"):
+        return f"({len(value)} values)"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def check_columns(columns: tuple[str, ...], schema: Schema, *, any_columns: bool = False) -> None:

@@ -7,6 +7,7 @@ import pytest
 import reveil as rv
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import exchange
+from reveil.core.kernels.cuts import CodedRecords
 from reveil.core.randomness import Dice
 from reveil.grouping.groupers import _dealing
 from reveil.grouping.groupers._exchange import SEARCHES, Exchange
@@ -97,12 +98,21 @@ def test_dealt_groups_have_different_values():
     codes = encode(read_snapshot(frame, schema()))
     plan = Exchange.under(rv.FrequencyDiversity(4), 1, attributes_of(codes.quasi), SEARCHES["normal"])
     assert plan.rule == exchange.SHARE
-    order, sizes = _dealing._divided(plan, codes.matrix(), codes.values()[:, 0], 4)
-    assert sorted(order.tolist()) == list(range(frame.height))
-    values = codes.values()[:, 0]
-    for members in np.split(order, np.cumsum(sizes)[:-1]):
-        assert len(members) >= 4
-        assert len(set(values[members].tolist())) == len(members)
+    records = CodedRecords(codes.matrix(), codes.values(), np.arange(frame.height, dtype=np.int32))
+    half = frame.height // 2
+    nodes = np.array([0, half]), np.array([half, frame.height])
+    good = _dealing.divisible(plan, records, *nodes)
+    assert good.all()
+    starts, ends, cells = _dealing.dealt(plan, records, *nodes, np.array([3, 7]))
+    assert sorted(records[2].tolist()) == list(range(frame.height))
+    assert (codes.matrix()[records[2]] == records.rows).all()
+    assert starts.tolist() == [0, *ends[:-1].tolist()]
+    assert ends[-1] == frame.height
+    assert set(cells[ends <= half]) == {3}  # nobody leaves a cell
+    assert set(cells[ends > half]) == {7}
+    for start, end in zip(starts, ends, strict=True):
+        assert end - start >= 4
+        assert len(set(records.values[start:end, 0].tolist())) == end - start
 
 
 def test_a_cell_of_a_hierarchy_is_the_set_of_what_occurs_or_one_label():

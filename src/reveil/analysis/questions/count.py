@@ -10,12 +10,13 @@ record was taken. (Its rare cells were left out; of these nothing is known, so s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from reveil.analysis.asking import put
 from reveil.analysis.by_column import asked_part
 from reveil.analysis.intervals import DEVIATIONS, interval
+from reveil.analysis.links import fitted
 from reveil.analysis.questions.base import Question, check_number
 from reveil.analysis.reader import reader_of
 from reveil.analysis.tally import tally
@@ -55,13 +56,18 @@ def counted(asked: AskedRows) -> Count:
     most = max(int(reader.groups.real.sum()) - unplaced, 0)
     lower, possible = max(even.certain - unplaced - stale, 0), min(even.possible + stale, most)
     estimate = min(max(even.estimate * reader.placed, lower), possible)
-    low, high = interval(even, tally(asked.by_frequency()), reader.placed)
+    weighed = tally(asked.by_frequency())
+    learnt = fitted(asked) if asked.second else None
+    if learnt is not None:
+        weighed = replace(weighed, estimate=learnt)
+        learnt = float(min(max(learnt * reader.placed, lower), possible))
+    low, high = interval(even, weighed, reader.placed)
     low, high = float(min(max(low, lower), estimate)), float(max(min(high, possible), estimate))
     left_out, beta = reader.left_out, reader.sampled
     if beta is not None:
         low, high = _before_sampling(low, high, beta)
         return Count(estimate / beta, lower, None, max(low, lower), high)
-    return Count(estimate, lower, None if left_out is None else possible + left_out, low, high)
+    return Count(estimate, lower, None if left_out is None else possible + left_out, low, high, learnt)
 
 
 def _before_sampling(low: float, high: float, beta: float) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from reveil.core.effort import Effort
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import cuts, gains
 from reveil.core.threads import budget
-from reveil.grouping.groupers._dealing import dealt
+from reveil.grouping.groupers._dealing import NODE, dealt, divisible, least_dealt
 from reveil.grouping.groupers._exchange import SEARCHES, Exchange
 from reveil.grouping.widths import attributes_of
 from reveil.models.encoding import Codes, Kind
@@ -174,12 +174,18 @@ class Grower:
 
     def groups(self, starts: IntArray, ends: IntArray) -> IntArray:
         """Cut nodes to the end and exchange records, those of each node among themselves; return where groups start."""
-        leaves, forest = self.finish(starts, ends), self.forest
+        forest = self.forest
         if forest.exchange is None:
-            return leaves
-        leaves = np.sort(leaves)
-        node = np.searchsorted(np.sort(starts), leaves, side="right") - 1
-        behind = np.minimum(np.append(leaves[1:], ends.max()), np.sort(ends)[node])
+            return self.finish(starts, ends)
+        dealing = least_dealt(forest.exchange) > 0
+        self.least = max(self.least, NODE) if dealing else self.least
+        leaves, behind, node = _in_order(self.finish(starts, ends), starts, ends)
+        if dealing:
+            # What cannot be divided is cut to the end.
+            self.least = max(forest.model.minimum_size, 1)
+            good = divisible(forest.exchange, forest.records, leaves, behind)
+            further = self.finish(leaves[~good], behind[~good]) if not good.all() else np.zeros(0, np.int64)
+            leaves, behind, node = _in_order(np.concatenate([leaves[good], further]), starts, ends)
         leaves, behind, node = dealt(forest.exchange, forest.records, leaves, behind, node)
         return forest.exchange.run(forest.records, leaves, behind, node)
 
@@ -340,6 +346,13 @@ class Grower:
         sizes = (ends - starts).astype(np.float64)
         own_bits = histogram.reduce(np.add, histogram.counts * np.log2(histogram.counts)).astype(np.float64)
         return np.asarray(sizes * np.log2(sizes) - own_bits, np.float64)
+
+
+def _in_order(leaves: IntArray, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return where leaves of some nodes start and end, in their order, and the node of each."""
+    leaves = np.sort(leaves)
+    node = np.searchsorted(np.sort(starts), leaves, side="right") - 1
+    return leaves, np.minimum(np.append(leaves[1:], ends.max()), np.sort(ends)[node]), node
 
 
 def next_lower(depths: CodeArray) -> CodeArray:

@@ -5,30 +5,70 @@ large. Inside such a node groups need not be divided by a line. A node of n reco
 n/l is divided into g = n // l groups of l records with different values, one of each column: the records are ordered
 by their value, the most frequent first, and cut into l columns of g. A value is in at most two columns, next to each
 other, so of the records of a column only those of its first value are barred from any group; therefore each column
-can be assigned to groups whole. It is assigned so that the boxes become least wide (a linear assignment), and then
-again, column by column, with all the others in place; then columns may be any, because to leave everything as it is
-is always allowed. The n - g l records left over go to near groups that lack their
-value.
+can be assigned to groups whole. It is assigned so that the boxes become least wide (a linear assignment).
+
+So cuts by lines end early, at nodes of about :data:`NODE` records. What the nodes set apart comes together again: the
+groups of all of them, in chunks of near ones that are others in each round, are assigned anew
+(:mod:`reveil.core.kernels.rematching`). In the end the n - g l records left over of each node go to near groups that
+lack their value.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reveil.core.arrays import offsets_of
-from reveil.core.kernels import assignment, exchange, hilbert, widening
+from reveil.core.arrays import offsets_of, ranks_in_rows
+from reveil.core.kernels import assigning, exchange, hilbert, rematching, widening
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.core.kernels.cuts import CodedRecords
     from reveil.core.kernels.widening import Attributes
     from reveil.grouping.groupers._exchange import Exchange
 
+    FloatArray = npt.NDArray[np.float64]
+
+NODE = 128  # records that a half of a cut has at least, where nodes are divided afterwards
 _AT_ONCE = 640  # records among which groups are looked for; the work grows with the square
+_LEAF = 8  # groups that lie so near that their order does not matter
+_NEAR_GROUPS = 64  # groups among which a record left over looks for the best
 _BITS = 63  # of a place on the curve
-_BARRED = 1e6
+_APART = 1e3  # farther than any two groups of one cell
+_TURN = 0.6180339887498949  # each round weighs the columns in another way when it looks for near groups
+
+
+class _Dealt(NamedTuple):
+    """Groups of equally many records and the cell of each, and the records left over with the cell of each."""
+
+    groups: IntArray  # (groups, members)
+    cell: IntArray
+    left: IntArray
+    cell_left: IntArray
+
+
+def least_dealt(plan: Exchange) -> int:
+    """Return how many different values a group has at least where groups are dealt; 0: they are not."""
+    least = int(np.ceil(plan.bound - 1e-6))
+    return least if plan.rule == exchange.SHARE and least >= 2 else 0
+
+
+def divisible(plan: Exchange, records: CodedRecords, starts: IntArray, ends: IntArray) -> BoolArray:
+    """Return which nodes can be divided into groups of different values.
+
+    Others have too many records of one value: l is no whole number and the proof is about the next one, or the table
+    has too many itself.
+    """
+    least = least_dealt(plan)
+    large = ends - starts >= 2 * max(least, plan.least)
+    most = [
+        int(np.bincount(records.values[start:end, 0]).max()) if wanted else 0
+        for start, end, wanted in zip(starts.tolist(), ends.tolist(), large.tolist(), strict=True)
+    ]
+    return np.asarray(large & (least * np.array(most, np.int64) <= ends - starts))
 
 
 def dealt(
@@ -36,43 +76,51 @@ def dealt(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Divide large groups further where the share of a value is bounded; return the groups and the cell of each.
 
-    The records of a group are permuted in their places.
+    The records of a cell are permuted in their places.
     """
-    least = int(np.ceil(plan.bound - 1e-6))
-    if plan.rule != exchange.SHARE or least < 2:
+    if not least_dealt(plan):
         return starts, ends, cells
-    first: list[IntArray] = []
+    large = divisible(plan, records, starts, ends)
+    if not large.any():
+        return starts, ends, cells
+    found = _divided(plan, records, starts[large], ends[large], cells[large])
+    _rematched(plan, records, found)
+    groups, owner = _filled_up(plan, records, found)
+    sizes = np.concatenate([(ends - starts)[~large], [len(members) for members in groups]]).astype(np.int64)
+    units = [np.arange(start, end) for start, end in zip(starts[~large], ends[~large], strict=True)] + groups
+    owner = np.concatenate([cells[~large], owner])
+    order = np.argsort(owner, kind="stable")
+    # Between two cells there may be records that are not ours.
+    places = np.repeat(starts, ends - starts) + ranks_in_rows(ends - starts)
+    source = np.concatenate([units[unit] for unit in order.tolist()])
+    for column in records:
+        column[places] = column[source]
+    first = offsets_of(sizes[order])
+    made = places[first[:-1]]
+    return made, made + sizes[order], owner[order]
+
+
+def _divided(plan: Exchange, records: CodedRecords, starts: IntArray, ends: IntArray, cells: IntArray) -> _Dealt:
+    """Divide the records of each node into groups."""
+    least = least_dealt(plan)
+    groups: list[IntArray] = []
+    left: list[IntArray] = []
     owner: list[IntArray] = []
+    owner_left: list[IntArray] = []
     for start, end, cell in zip(starts.tolist(), ends.tolist(), cells.tolist(), strict=True):
-        sizes = np.array([end - start], np.int64)
-        values = records.values[start:end, 0]
-        # Too many of one value: l is no whole number and the proof is about the next one, or the table has too many.
-        even = least * int(np.bincount(values).max()) <= end - start
-        if even and end - start >= 2 * max(least, plan.least):
-            order, sizes = _divided(plan, records.rows[start:end], values, least)
-            for column in records:
-                column[start:end] = column[start:end][order]
-        first.append(start + offsets_of(sizes)[:-1])
-        owner.append(np.full(len(sizes), cell, np.int64))
-    made = np.concatenate(first)
-    behind = np.append(made[1:], ends[-1])
-    # Between two nodes there may be records that are not ours.
-    own_end = ends[np.searchsorted(starts, made, side="right") - 1]
-    return made, np.minimum(behind, own_end), np.concatenate(owner)
-
-
-def _divided(plan: Exchange, rows: CodeArray, values: CodeArray, least: int) -> tuple[IntArray, IntArray]:
-    """Divide the records of one node; return them group by group, and the sizes of the groups."""
-    where = _curve(rows, plan.attributes)
-    orders: list[IntArray] = []
-    sizes: list[IntArray] = []
-    for part in _parts(values, where, least):
-        groups = _groups(rows[part], values[part], where[part], least, plan.attributes, plan.search.sweeps // 2)
-        if plan.least > least:
-            groups = _joined(groups, where[part], -(-plan.least // least))
-        orders += [part[members] for members in groups]
-        sizes.append(np.array([len(members) for members in groups], np.int64))
-    return np.concatenate(orders), np.concatenate(sizes)
+        rows, values = records.rows[start:end], records.values[start:end, 0]
+        where = _curve(rows, plan.attributes)
+        for part in _parts(values, where, least):
+            columns, over = _columns(values[part], where[part], least)
+            groups.append(start + part[columns])
+            left.append(start + part[over])
+            owner.append(np.full(len(columns), cell, np.int64))
+            owner_left.append(np.full(len(over), cell, np.int64))
+    bounds = offsets_of([len(columns) for columns in groups])
+    found = _Dealt(*(np.concatenate(parts) for parts in (groups, owner, left, owner_left)))
+    values = np.ascontiguousarray(records.values[:, 0])
+    rematching.match(records.rows, values, found.groups, bounds, 2 * _AT_ONCE // least, plan.attributes)
+    return found
 
 
 def _parts(values: CodeArray, where: IntArray, least: int) -> list[IntArray]:
@@ -93,59 +141,13 @@ def _parts(values: CodeArray, where: IntArray, least: int) -> list[IntArray]:
     return [order]
 
 
-def _groups(
-    rows: CodeArray, values: CodeArray, where: IntArray, least: int, attributes: Attributes, sweeps: int
-) -> list[IntArray]:
-    """Form groups of ``least`` records with different values."""
+def _columns(values: CodeArray, where: IntArray, least: int) -> tuple[IntArray, IntArray]:
+    """Lay records out in ``least`` columns of which each row has different values; return also those left over."""
     size = len(values) // least
     counts = np.bincount(values)
     order = np.lexsort((where, values, -counts[values])).astype(np.int64)
     columns = np.ascontiguousarray(order[: size * least].reshape(least, size).T)
-    if len(values) <= 2 * _AT_ONCE:
-        columns = _assigned(rows, values, columns, attributes, min(sweeps, 4))
-    groups = [list(members) for members in columns.tolist()]
-    for record in order[size * least :].tolist():
-        lacking = np.flatnonzero(~(values[columns] == values[record]).any(axis=1))
-        lacking = np.array([g for g in lacking.tolist() if values[record] not in values[groups[g][least:]]])
-        inside = np.ascontiguousarray(columns[lacking])
-        boxes = _boxes(rows, inside, attributes)
-        cost = widening.costs(rows, boxes, inside, least, np.arange(len(inside)), np.array([record]), attributes)
-        groups[int(lacking[int(np.argmin(cost[:, 0]))])].append(record)
-    return [np.array(members, np.int64) for members in groups]
-
-
-def _assigned(rows: CodeArray, values: CodeArray, columns: IntArray, attributes: Attributes, sweeps: int) -> IntArray:
-    """Assign each column to the groups of those before it, then each again to all the others."""
-    least = columns.shape[1]
-    placed = columns[:, :1]
-    for c in range(1, least):
-        placed = np.hstack([placed, _matched(rows, values, placed, columns[:, c], attributes)[:, None]])
-    for turn in range(sweeps):
-        before = placed
-        # Columns of one value each give every group the same mixture. Sorted by an attribute, the lowest members of all
-        # groups are one column, the highest another, whatever their values: those who stretch groups change places.
-        along = rows[placed][:, :, turn % rows.shape[1]]
-        placed = np.take_along_axis(placed, np.argsort(along, axis=1, kind="stable"), axis=1)
-        for c in range(least):
-            others = np.delete(placed, c, axis=1)
-            placed = np.insert(others, c, _matched(rows, values, others, placed[:, c], attributes), axis=1)
-        if np.array_equal(before, placed):
-            break
-    return placed
-
-
-def _matched(
-    rows: CodeArray, values: CodeArray, placed: IntArray, column: IntArray, attributes: Attributes
-) -> IntArray:
-    """Assign one record to each group so that the boxes become least wide and no value is in a group twice."""
-    inside = np.ascontiguousarray(placed)
-    boxes = _boxes(rows, inside, attributes)
-    many = np.arange(len(inside))
-    cost = widening.costs(rows, boxes, inside, inside.shape[1], many, np.ascontiguousarray(column), attributes)
-    barred: BoolArray = (values[inside][:, :, None] == values[column][None, None, :]).any(axis=1)
-    chosen = np.empty(len(column), np.int64)
-    assignment.cheapest(cost + _BARRED * barred, chosen)
-    return np.asarray(column[chosen], np.int64)
+    return columns, order[size * least :]
 
 
 def _boxes(rows: CodeArray, inside: IntArray, attributes: Attributes) -> widening.RowBoxes:
@@ -157,14 +159,92 @@ def _boxes(rows: CodeArray, inside: IntArray, attributes: Attributes) -> widenin
     return widening.RowBoxes(lo, hi, null.any(axis=1))
 
 
-def _joined(groups: list[IntArray], where: IntArray, many: int) -> list[IntArray]:
-    """Put so many groups together, neighbours along the curve; the last one takes what is left."""
-    order = np.argsort([float(where[members].mean()) for members in groups], kind="stable")
-    chunks = [order[first : first + many] for first in range(0, len(order), many)]
-    if len(chunks) > 1 and len(chunks[-1]) < many:
-        last = chunks.pop()
-        chunks[-1] = np.concatenate([chunks[-1], last])
-    return [np.concatenate([groups[g] for g in chunk.tolist()]) for chunk in chunks]
+def _rematched(plan: Exchange, records: CodedRecords, found: _Dealt) -> None:
+    """Assign the records of all groups anew, those of each cell among themselves; each round has other chunks."""
+    values = np.ascontiguousarray(records.values[:, 0])
+    columns = records.rows.shape[1]
+    for turn in range(plan.search.rounds):
+        middles = _middles(records.rows, found.groups, plan.attributes)
+        factor = 1 + (np.arange(1, columns + 1) * _TURN * turn) % 1
+        near = np.arange(len(middles))
+        assigning.curve(middles * factor, near, _LEAF)
+        order = near[np.argsort(found.cell[near], kind="stable")]
+        bounds = _chunks(found.cell[order], plan.search.together, shifted=turn % 2 > 0)
+        groups = np.ascontiguousarray(found.groups[order])
+        rematching.rematch(records.rows, values, groups, bounds, turn % columns, plan.attributes)
+        found.groups[order] = groups
+
+
+def _chunks(cell: IntArray, most: int, *, shifted: bool) -> IntArray:
+    """Cut sorted groups into chunks of about equally many of one cell; shifted ones begin in the middle of others."""
+    counts = np.unique(cell, return_counts=True)[1]
+    pieces = np.maximum(-(-counts // most), 1)
+    size = np.repeat(-(-counts // pieces), counts)
+    begin = np.where(shifted & np.repeat(pieces > 1, counts), size // 2, 0)
+    piece = (ranks_in_rows(counts) + begin) // size
+    differs = (np.diff(cell) != 0) | (np.diff(piece) != 0)
+    return np.concatenate([[0], np.flatnonzero(differs) + 1, [len(cell)]]).astype(np.int64)
+
+
+def _middles(rows: CodeArray, groups: IntArray, attributes: Attributes) -> FloatArray:
+    """Return the middle of each group, attribute by attribute."""
+    found = np.empty((len(groups), rows.shape[1]))
+    for a in range(rows.shape[1]):
+        found[:, a] = attributes.positions[attributes.offsets[a] + rows[groups, a]].mean(axis=1)
+    return found
+
+
+def _filled_up(plan: Exchange, records: CodedRecords, found: _Dealt) -> tuple[list[IntArray], IntArray]:
+    """Put the records left over into near groups of their cell that lack their value.
+
+    There is one: of a value there are at most as many as groups in each node, and so in each cell.
+    """
+    from scipy.spatial import cKDTree
+
+    values, least = records.values[:, 0], found.groups.shape[1]
+    groups = list(found.groups)
+    if len(found.left):
+        middles = _middles(records.rows, found.groups, plan.attributes)
+        alone = _middles(records.rows, found.left[:, None], plan.attributes)
+        _, cell = np.unique(np.concatenate([found.cell, found.cell_left]), return_inverse=True)
+        apart = cell * _APART * (1 + middles.max(initial=0.0))
+        tree = cKDTree(np.column_stack([middles, apart[: len(groups)]]))
+        where = np.column_stack([alone, apart[len(groups) :]])
+        near = np.asarray(tree.query(where, min(_NEAR_GROUPS, len(groups)))[1]).reshape(len(where), -1)
+        for record, inside, among in zip(found.left.tolist(), found.cell_left, near, strict=True):
+            here = [g for g in among.tolist() if found.cell[g] == inside]
+            lacking = [g for g in here if values[record] not in values[groups[g]]]
+            if not lacking:
+                here = np.flatnonzero(found.cell == inside).tolist()
+                lacking = [g for g in here if values[record] not in values[groups[g]]]
+            members = np.ascontiguousarray(found.groups[lacking])
+            boxes, every = _boxes(records.rows, members, plan.attributes), np.arange(len(lacking))
+            cost = widening.costs(records.rows, boxes, members, least, every, np.array([record]), plan.attributes)
+            best = lacking[int(np.argmin(cost[:, 0]))]
+            groups[best] = np.append(groups[best], record)
+    if plan.least <= least:
+        return groups, found.cell
+    return _joined(plan, records, found, groups)
+
+
+def _joined(
+    plan: Exchange, records: CodedRecords, found: _Dealt, groups: list[IntArray]
+) -> tuple[list[IntArray], IntArray]:
+    """Put so many groups of a cell together that they are as large as they must be, neighbours along the curve."""
+    many = -(-plan.least // found.groups.shape[1])
+    near = np.arange(len(groups))
+    assigning.curve(_middles(records.rows, found.groups, plan.attributes), near, 1)
+    joined: list[IntArray] = []
+    owner: list[int] = []
+    for cell in np.unique(found.cell).tolist():
+        order = near[found.cell[near] == cell]
+        chunks = [order[first : first + many] for first in range(0, len(order), many)]
+        if len(chunks) > 1 and len(chunks[-1]) < many:
+            last = chunks.pop()
+            chunks[-1] = np.concatenate([chunks[-1], last])
+        joined += [np.concatenate([groups[g] for g in chunk.tolist()]) for chunk in chunks]
+        owner += [cell] * len(chunks)
+    return joined, np.array(owner, np.int64)
 
 
 def _curve(rows: CodeArray, attributes: Attributes) -> IntArray:

@@ -30,13 +30,18 @@ _ROUNDING = 1e-9
 
 
 class ExchangeEffort(NamedTuple):
-    """How far a search goes: with how many neighbours records are exchanged, and how often all groups are tried."""
+    """How far a search goes: with how many neighbours records are exchanged, and how often all groups are tried.
+
+    Where groups are dealt by value, ``together`` near ones are assigned anew, in so many ``rounds``.
+    """
 
     neighbours: int
     sweeps: int
+    rounds: int
+    together: int
 
 
-SEARCHES = {Effort.NORMAL: ExchangeEffort(8, 2), Effort.THOROUGH: ExchangeEffort(20, 20)}
+SEARCHES = {Effort.NORMAL: ExchangeEffort(8, 2, 8, 64), Effort.THOROUGH: ExchangeEffort(20, 20, 24, 96)}
 
 
 @dataclass(frozen=True)
