@@ -154,8 +154,8 @@ def _may_be_outside(appearances: Appearances, alive: BoolArray) -> BoolArray:
 class _Edges:
     """Persons with the groups that may hold them, the part of each edge, and what parts may leave outside.
 
-    The edges of an appearance lie together. ``tight``: edges of groups with a value that somebody who may be in them may
-    not have. In the others whoever may be in a group may have any row of it.
+    The edges of an appearance lie together. ``tight``: edges of groups with a value that somebody who may be in them
+    may not have. In the others whoever may be in a group may have any row of it.
     """
 
     edge: IntArray
