@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.adversary import gathering
+from reveil.adversary import gathering, viewing
 from reveil.adversary.gathering import Gathering, gather
 
 
@@ -48,8 +50,13 @@ def test_who_may_be_in_which_group_is_found_once(
     published: tuple[rv.Release, rv.Schema, pl.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release, schema, frame = published
-    found = []
-    real = gathering.seats_of
-    monkeypatch.setattr(gathering, "seats_of", lambda *given: found.append(given[0]) or real(*given))
+    found: list[int] = []
+    real = viewing.possible_groups
+
+    def counted(number: int, *given: Any) -> viewing.PossibleGroups:
+        found.append(number)
+        return real(number, *given)
+
+    monkeypatch.setattr(gathering, "possible_groups", counted)
     rv.audit([release], schema, truth=[frame], attacks="homogeneity")
     assert found == [0]

@@ -25,7 +25,7 @@ from reveil.adversary.request import (
     sensitive_column,
 )
 from reveil.adversary.spellings import in_one_spelling
-from reveil.adversary.viewing import Seats, changes, nowhere, seats_of, short_list, values_told, view_of
+from reveil.adversary.viewing import PossibleGroups, changes, nowhere, possible_groups, short_list, values_told, view_of
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
 from reveil.tables.notation import SUPPRESSED_VALUE
@@ -156,11 +156,11 @@ class Gathering:
                 table = tables[number]
                 values_of = _own_values(people, number, read[number], schema)
                 check_fit(number, read[number], table.attributes, len(table.ids), values_of)
-        seats = laid.seats
+        possible = laid.possible
         views = tuple(
             each(
                 lambda number: replace(
-                    view_of(number, read[number], seats[number], values, texts[number], column, people, ids[number]),
+                    view_of(number, read[number], possible[number], values, texts[number], column, people, ids[number]),
                     limits=promises.releases[number],
                 ),
                 range(len(read)),
@@ -214,11 +214,11 @@ class _LaidOut:
         return pl.concat([table.ids for table in self.people.present(self.known)]).unique(maintain_order=True)
 
     @cached_property
-    def seats(self) -> list[Seats]:
+    def possible(self) -> list[PossibleGroups]:
         """Return who may be in which group of each release."""
         tables, persons = self.people.present(self.known), self.persons
         return each(
-            lambda number: seats_of(number, self.releases[number], tables[number], self.known, persons),
+            lambda number: possible_groups(number, self.releases[number], tables[number], self.known, persons),
             range(len(self.releases)),
         )
 

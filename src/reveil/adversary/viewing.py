@@ -31,7 +31,7 @@ FEW = 0.9  # of the records of a release, below which a list of people is far fr
 
 
 @dataclass(frozen=True, repr=False)
-class Seats:
+class PossibleGroups:
     """Who may be in which group of a release, whatever sensitive column is attacked.
 
     ``ids`` are those listed, and ``present`` their places among all persons of the audit; ``everybody``: all of them
@@ -45,7 +45,9 @@ class Seats:
     everybody: bool
 
 
-def seats_of(number: int, release: Release, table: KnownPeople, known: str, persons: pl.Series) -> Seats:
+def possible_groups(
+    number: int, release: Release, table: KnownPeople, known: str, persons: pl.Series
+) -> PossibleGroups:
     """Find the groups that may hold each of the people in a table."""
     groups = groups_of(release)
     found = find_candidates(release, groups, table.attributes, len(table.ids))
@@ -62,13 +64,13 @@ def seats_of(number: int, release: Release, table: KnownPeople, known: str, pers
     found = replace(found, fits=found.fits + strangers)
     if counted:
         found = exclude_by_counting(found, groups.real, all_published=everybody)
-    return Seats(groups, table.ids, places_in(table.ids, persons), found, everybody)
+    return PossibleGroups(groups, table.ids, places_in(table.ids, persons), found, everybody)
 
 
 def view_of(
     number: int,
     release: Release,
-    seats: Seats,
+    possible: PossibleGroups,
     values: pl.Series,
     texts: pl.Series,
     column: str,
@@ -76,7 +78,7 @@ def view_of(
     row_ids: pl.Series | None,
 ) -> View:
     """Return a release as the adversary sees it who attacks ``column``."""
-    groups, ids = seats.groups, seats.ids
+    groups, ids = possible.groups, possible.ids
     n_groups = len(groups.numbers)
     # A suppressed value is nobody's to count: its row is a row of the group, and no more.
     hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy()
@@ -101,16 +103,16 @@ def view_of(
         groups.fakes,
         histogram.values,
         histogram.counts,
-        seats.present,
-        seats.candidates.groups,
-        seats.candidates.fits,
-        seats.candidates.crowded,
+        possible.present,
+        possible.candidates.groups,
+        possible.candidates.fits,
+        possible.candidates.crowded,
         None if truth is None else _codes_of(truth, values),
         groups.index,
         codes if release.batch is None and len(codes) else None,
         row_ids,
         release.manifest.promise,
-        seats.everybody,
+        possible.everybody,
         told=None if (own_values := people.values[number]) is None else own_values[column],
         value_codes=codes,
         people=people.listed(number),
