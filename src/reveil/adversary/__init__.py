@@ -18,7 +18,7 @@ from reveil.adversary.by_column import prepared
 from reveil.adversary.evidence import Evidence
 from reveil.adversary.field_risk import field_risks
 from reveil.adversary.fitting import check_certain, is_foreign
-from reveil.adversary.gathering import gather
+from reveil.adversary.gathering import Gathering, gather
 from reveil.adversary.judging import judge, made
 from reveil.adversary.pairs import TRUTH, with_pairs
 from reveil.adversary.result import Audit, merged
@@ -105,18 +105,10 @@ def audit(
     if pairs is None and ((attacks is not None and "pairs" in chosen) or independent) and known_to[1]:
         pairs = TRUTH
 
+    gathering = Gathering(read, schema, *known_to, guarantee=guarantee, labels_learnt=learn_labels)
+
     def gathered(column: str) -> Evidence:
-        return gather(
-            read,
-            schema,
-            *known_to,
-            column=column or None,
-            guarantee=guarantee,
-            values_known=values_known,
-            prior=prior,
-            control=control,
-            labels_learnt=learn_labels,
-        )
+        return gathering.on(column or None, values_known=values_known, prior=prior, control=control)
 
     results: list[Audit] = []
     risks: list[ReleaseRisk] = []

@@ -99,6 +99,11 @@ class Appearances:
         return self.values.lengths
 
     @cached_property
+    def rows(self) -> IntArray:
+        """How many rows each group has, counterfeits among them."""
+        return self.values.reduce(np.add, self.counts)
+
+    @cached_property
     def balanced(self) -> BoolArray:
         """Groups that have all their values equally often."""
         most, fewest = (self.values.reduce(ufunc, self.counts) for ufunc in (np.maximum, np.minimum))

@@ -154,7 +154,8 @@ def _may_be_outside(appearances: Appearances, alive: BoolArray) -> BoolArray:
 class _Edges:
     """Persons with the groups that may hold them, the part of each edge, and what parts may leave outside.
 
-    The edges of an appearance lie together.
+    The edges of an appearance lie together. ``tight``: edges of groups with a value that somebody who may be in them
+    may not have. In the others whoever may be in a group may have any row of it.
     """
 
     edge: IntArray
@@ -162,6 +163,7 @@ class _Edges:
     group: IntArray
     part: IntArray
     outside: IntArray
+    tight: BoolArray
 
 
 def _edges_to_match(appearances: Appearances, number: int, left: Possible, dirty: BoolArray) -> _Edges:
@@ -178,8 +180,10 @@ def _edges_to_match(appearances: Appearances, number: int, left: Possible, dirty
         of_appearance[appearance - start],
         appearances.candidates.items[edge].astype(np.int64),
     )
+    tight = np.zeros(appearances.n_groups, np.bool_)
+    tight[group[(appearances.sets[group] & ~left.masks[appearance]).any(axis=1)]] = True
     worth = (np.bincount(of_group, minlength=parts) > 1) | (outside > 0)
-    worth[part[(appearances.sets[group] & ~left.masks[appearance]).any(axis=1)]] = True
+    worth[part[tight[group]]] = True
     touched = np.zeros(parts, np.bool_)
     touched[part[dirty[appearance]]] = True
     wanted = worth & touched
@@ -189,7 +193,19 @@ def _edges_to_match(appearances: Appearances, number: int, left: Possible, dirty
     wanted[large] = False
     left.skipped[start:end] |= np.isin(of_appearance, large)
     chosen = wanted[part]
-    return _Edges(edge[chosen], appearance[chosen], group[chosen], part[chosen], outside)
+    group = group[chosen]
+    return _Edges(edge[chosen], appearance[chosen], group, part[chosen], outside, tight[group])
+
+
+def _rows_to_match(
+    appearances: Appearances, masks: BitArray, edges: _Edges, shown: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return the rows with values that those on the shown edges may have, and the edge of each."""
+    which, row = appearances.values.places(edges.group[shown])
+    edge, code = shown[which], appearances.values.items[row]
+    bit = np.uint64(1) << (code % 64).astype(np.uint64)
+    good = (masks[edges.appearance[edge], code // 64] & bit) != 0
+    return edge[good], row[good]
 
 
 def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArray) -> int:
@@ -205,20 +221,20 @@ def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArr
     kind, example = classes_of([alone, apart, numbered(masks[appearance])], len(appearance))
     stands = np.zeros(appearances.n, np.bool_)
     stands[appearance[example]] = True
-    shown = np.flatnonzero(stands[appearance])
-    which, row = appearances.values.places(group[shown])
-    edge = shown[which]
-    word, bit = (
-        appearances.values.items[row] // 64,
-        np.uint64(1) << (appearances.values.items[row] % 64).astype(np.uint64),
-    )
-    good = (masks[appearance[edge], word] & bit) != 0
-    edge, row, word, bit = edge[good], row[good], word[good], bit[good]
+    shown = stands[appearance]
+    values = appearances.values
+    of_rows, row = _rows_to_match(appearances, masks, edges, np.flatnonzero(shown & edges.tight))
+    # Where everybody may have every value, all the rows of a group are one: who has which of them is all the same.
+    whole = np.flatnonzero(shown & ~edges.tight & (appearances.rows[group] > 0))
+    edge, row = np.concatenate([of_rows, whole]), np.concatenate([row, len(values.items) + group[whole]])
 
     rows, row_place = np.unique(row, return_inverse=True)
-    groups, group_place = np.unique(
-        np.searchsorted(appearances.values.offsets, rows, side="right") - 1, return_inverse=True
-    )
+    one = rows < len(values.items)
+    of_group, counts = rows - len(values.items), np.zeros(len(rows), np.int64)
+    of_group[one] = np.searchsorted(values.offsets, rows[one], side="right") - 1
+    counts[one] = appearances.counts[rows[one]]
+    counts[~one] = appearances.rows[of_group[~one]]
+    groups, group_place = np.unique(of_group, return_inverse=True)
     persons = np.bincount(kind[last], minlength=len(example)).astype(np.int64)
     found = matchable(
         Network(
@@ -226,7 +242,7 @@ def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArr
             edges.part[example],
             kind[edge].astype(np.int64),
             row_place,
-            appearances.counts[rows],
+            counts,
             group_place,
             appearances.room[groups],
             edges.outside,
@@ -234,7 +250,11 @@ def _match(appearances: Appearances, number: int, left: Possible, dirty: BoolArr
     )
     lies = found.edges
     union = np.zeros((len(example), masks.shape[1]), np.uint64)
-    np.bitwise_or.at(union, (kind[edge[lies]], word[lies]), bit[lies])
+    lying = np.flatnonzero(lies[: len(of_rows)])
+    code = values.items[row[lying]]
+    np.bitwise_or.at(union, (kind[edge[lying]], code // 64), np.uint64(1) << (code % 64).astype(np.uint64))
+    lying = edge[len(of_rows) :][lies[len(of_rows) :]]
+    np.bitwise_or.at(union, kind[lying], appearances.sets[group[lying]])
     reached = np.zeros(len(appearance), np.bool_)
     reached[edge[lies]] = True
     # The only edge of somebody who is not shown is that of the one who stands for them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -25,7 +26,7 @@ from reveil.adversary.request import (
 )
 from reveil.adversary.spellings import in_one_spelling
 from reveil.adversary.stars import with_stars_suppressed
-from reveil.adversary.viewing import changes, nowhere, short_list, values_told, view_of
+from reveil.adversary.viewing import PossibleGroups, changes, nowhere, possible_groups, short_list, values_told, view_of
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
 from reveil.tables.notation import SUPPRESSED_VALUE
@@ -65,81 +66,165 @@ def gather(
     the snapshots say what labels stand for. ``guarantee`` is what
     releases promise that say nothing themselves.
     """
-    if not releases:
-        raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
-    column = sensitive_column(schema, column)
-    people = read_people(len(releases), schema, population, truth)
-    read = [of_column(read_one(source, schema, people), column) for source in releases]
-    known = knowledge(known, read, people, placements, handed_over(guarantee, schema))
-    check_accounted(read, people, truth)
-    read, people = in_one_spelling(with_stars_suppressed(read, people, schema), people, schema)
-    if labels_learnt:
-        read = learn_labels(read, people, schema)
-    check_order(read)
-    if not any(column in release.group_values()[1].columns for release in read):
-        raise DataError(
-            f"no release tells the sensitive column {column!r}",
-            column=column,
-            hint="Is this the schema they belong to?",
+    gathering = Gathering(
+        releases, schema, population, truth, known, placements, guarantee=guarantee, labels_learnt=labels_learnt
+    )
+    return gathering.on(column, values_known=values_known, prior=prior, control=control)
+
+
+class Gathering:
+    """The releases and background tables of an audit, read once for all the sensitive columns that are attacked.
+
+    Arguments are those of :func:`gather`. Who may be in which group depends on the quasi columns alone, and is found
+    once as well, unless each sensitive column has groups of its own.
+    """
+
+    def __init__(
+        self,
+        releases: Sequence[object],
+        schema: Schema,
+        population: object | None = None,
+        truth: Sequence[object] | None = None,
+        known: str | None = None,
+        placements: Sequence[object] | None = None,
+        *,
+        guarantee: Promising | None = None,
+        labels_learnt: bool = False,
+    ) -> None:
+        """Check what is asked for; nothing is read before the first column is."""
+        if not releases:
+            raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
+        self.schema, self.guarantee, self.labels_learnt = schema, guarantee, labels_learnt
+        self.sources, self.population, self.truth, self.known = releases, population, truth, known
+        self.placements = placements
+        self._laid: dict[str, _LaidOut] = {}
+
+    @cached_property
+    def _people(self) -> Background:
+        return read_people(len(self.sources), self.schema, self.population, self.truth)
+
+    @cached_property
+    def _read(self) -> list[Release]:
+        return [read_one(source, self.schema, self._people) for source in self.sources]
+
+    def _laid_out(self, column: str) -> _LaidOut:
+        """Return releases and people side by side; the same for all columns where these share their groups."""
+        people = self._people
+        key = column if any(release.seconds for release in self._read) else ""
+        if key not in self._laid:
+            read = [of_column(release, column) for release in self._read]
+            known = knowledge(self.known, read, people, self.placements, handed_over(self.guarantee, self.schema))
+            check_accounted(read, people, self.truth)
+            read, people = in_one_spelling(with_stars_suppressed(read, people, self.schema), people, self.schema)
+            if self.labels_learnt:
+                read = learn_labels(read, people, self.schema)
+            check_order(read)
+            self._laid[key] = _LaidOut(read, people, known, self.placements)
+        return self._laid[key]
+
+    def on(
+        self,
+        column: str | None = None,
+        *,
+        values_known: int = 1,
+        prior: object | None = None,
+        control: object | None = None,
+    ) -> Evidence:
+        """Return what the adversary has who attacks a column; arguments are those of :func:`gather`."""
+        schema, guarantee = self.schema, self.guarantee
+        column = sensitive_column(schema, column)
+        laid = self._laid_out(column)
+        read, people, known = laid.releases, laid.people, laid.known
+        if not any(column in release.group_values()[1].columns for release in read):
+            raise DataError(
+                f"no release tells the sensitive column {column!r}",
+                column=column,
+                hint="Is this the schema they belong to?",
+            )
+        ids, persons = laid.row_ids, laid.persons
+        texts = [values_told(release, column) for release in read]
+        told = [None if table is None else canonical_text(table[column]) for table in people.values]
+        values = pl.concat([*texts, *(table for table in told if table is not None)]).unique(maintain_order=True).sort()
+        values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
+        promises = read_promises([release.manifest.promise for release in read], guarantee, schema)
+        if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
+            promises = Promises((), tuple(() for _ in read))
+        tables = people.present(known)
+        foreign = [number for number, release in enumerate(read) if is_foreign(release)]
+        labels = unread([read[number] for number in foreign], [tables[number].attributes for number in foreign])
+        if known != "nothing" and column == schema.sensitive[0]:  # once, with the values of all sensitive columns
+            for number in foreign:
+                table = tables[number]
+                values_of = _own_values(people, number, read[number], schema)
+                check_fit(number, read[number], table.attributes, len(table.ids), values_of)
+        possible = laid.possible
+        views = tuple(
+            each(
+                lambda number: replace(
+                    view_of(number, read[number], possible[number], values, texts[number], column, people, ids[number]),
+                    limits=promises.releases[number],
+                ),
+                range(len(read)),
+            )
         )
-    ids = rows_of_records(placements, read)
-    persons = pl.concat([table.ids for table in people.present(known)]).unique(maintain_order=True)
-    texts = [values_told(release, column) for release in read]
-    told = [None if table is None else canonical_text(table[column]) for table in people.values]
-    values = pl.concat([*texts, *(table for table in told if table is not None)]).unique(maintain_order=True).sort()
-    values = values.filter(values.is_null() | (values != SUPPRESSED_VALUE))
-    promises = read_promises([release.manifest.promise for release in read], guarantee, schema)
-    if known == "values":  # no guarantee is about somebody who knows sensitive values of their target
-        promises = Promises((), tuple(() for _ in read))
-    tables = people.present(known)
-    foreign = [number for number, release in enumerate(read) if is_foreign(release)]
-    labels = unread([read[number] for number in foreign], [tables[number].attributes for number in foreign])
-    if known != "nothing" and column == schema.sensitive[0]:  # once, with the values of all sensitive columns
-        for number in foreign:
-            table = tables[number]
-            values_of = _own_values(people, number, read[number], schema)
-            check_fit(number, read[number], table.attributes, len(table.ids), values_of)
-    views = tuple(
-        each(
-            lambda number: replace(
-                view_of(number, read[number], values, texts[number], column, people, known, persons, ids[number]),
-                limits=promises.releases[number],
+        # A series that remembers may show somebody as they were told before.
+        for view in () if promises.series or known == "values" else views:
+            check_values(view)
+        changed = changes(views, len(persons), known)
+        others = None
+        if known == "values":
+            check_known(schema, values_known)
+            others = other_values(read, people, [table.ids for table in tables], schema, column, values_known)
+        return Evidence(
+            views,
+            persons,
+            values,
+            known,
+            changed,
+            promises.bound,
+            column,
+            schema,
+            others,
+            people.restless,
+            promises.series,
+            (
+                *labels.values(),
+                *(said for n in foreign if (said := leaked_rows(n, read[n], people, schema)) is not None),
+                *(said for view in views if (said := short_list(view, attends=people.truth)) is not None),
+                *(note for number in foreign if (note := nowhere(views[number])) is not None),
             ),
-            range(len(read)),
+            tuple(labels),
+            households=tuple(people.households_of(number, table.ids) for number, table in enumerate(tables)),
+            prior=None if prior is None else read_prior(prior, control, schema, column, values, read, people, known),
         )
-    )
-    # A series that remembers may show somebody as they were told before.
-    for view in () if promises.series or known == "values" else views:
-        check_values(view)
-    changed = changes(views, len(persons), known)
-    others = None
-    if known == "values":
-        check_known(schema, values_known)
-        others = other_values(
-            read, people, [table.ids for table in people.present(known)], schema, column, values_known
+
+
+class _LaidOut:
+    """Releases and people in one spelling, and who may be in which group."""
+
+    def __init__(
+        self, releases: list[Release], people: Background, known: str, placements: Sequence[object] | None
+    ) -> None:
+        self.releases, self.people, self.known, self._placements = releases, people, known, placements
+
+    @cached_property
+    def row_ids(self) -> list[pl.Series | None]:
+        """Return the record in each row of each release, where placements say it."""
+        return rows_of_records(self._placements, self.releases)
+
+    @cached_property
+    def persons(self) -> pl.Series:
+        """Return everybody who is in one of the tables."""
+        return pl.concat([table.ids for table in self.people.present(self.known)]).unique(maintain_order=True)
+
+    @cached_property
+    def possible(self) -> list[PossibleGroups]:
+        """Return who may be in which group of each release."""
+        tables, persons = self.people.present(self.known), self.persons
+        return each(
+            lambda number: possible_groups(number, self.releases[number], tables[number], self.known, persons),
+            range(len(self.releases)),
         )
-    return Evidence(
-        views,
-        persons,
-        values,
-        known,
-        changed,
-        promises.bound,
-        column,
-        schema,
-        others,
-        people.restless,
-        promises.series,
-        (
-            *labels.values(),
-            *(said for n in foreign if (said := leaked_rows(n, read[n], people, schema)) is not None),
-            *(said for view in views if (said := short_list(view, attends=people.truth)) is not None),
-            *(note for number in foreign if (note := nowhere(views[number])) is not None),
-        ),
-        tuple(labels),
-        households=tuple(people.households_of(number, table.ids) for number, table in enumerate(tables)),
-        prior=None if prior is None else read_prior(prior, control, schema, column, values, read, people, known),
-    )
 
 
 def _own_values(people: Background, number: int, release: Release, schema: Schema) -> pl.DataFrame | None:

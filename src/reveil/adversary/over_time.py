@@ -10,7 +10,7 @@ import numpy as np
 from reveil.adversary.by_column import prepared
 from reveil.adversary.counting import STATES
 from reveil.adversary.field_risk import field_risks
-from reveil.adversary.gathering import gather
+from reveil.adversary.gathering import Gathering
 from reveil.adversary.judging import judge, made
 from reveil.adversary.result import Audit, merged
 from reveil.adversary.sampling import some_of
@@ -71,15 +71,15 @@ def audit_over_time(
     """
     stage("reading releases")
     attacks: dict[str, Attack] = {name: registry.find("attacks", name)() for name in sorted(registry.names("attacks"))}
-    read: list[object] = list(releases)
+    read = list(releases)
     schema, told, _ = prepared(read, schema, list(truth))
     found: dict[str, list[AuditStep]] = {}
     beginnings = _beginnings(len(read), steps)
     states = STATES // (2 * len(schema.sensitive) * len(beginnings))
     risks: list[ReleaseRisk] = []
+    gathering = Gathering(read, schema, None, told, known, guarantee=guarantee)
     for column in schema.sensitive:
-        evidence = gather(read, schema, None, told, known, column=column, guarantee=guarantee)
-        read = [view.release.whole or view.release for view in evidence.views]
+        evidence = gathering.on(column)
         if not found:
             risks = field_risks(evidence.views, population_size, stage=stage)
         evidence = replace(some_of(evidence, sample, seed), states=states)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,34 +13,72 @@ from reveil.adversary.view import View
 from reveil.core.errors import DataError
 from reveil.models.statistics import Histogram
 from reveil.releases.folders import place_of
-from reveil.releases.groups import ReleaseGroups, groups_of
+from reveil.releases.groups import groups_of
 from reveil.releases.parsing import places_in
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from reveil.adversary.background import Background
+    from reveil.adversary.background import Background, KnownPeople
+    from reveil.adversary.candidates import Candidates
     from reveil.adversary.evidence import ChangeArray
     from reveil.core.arrays import BoolArray, CodeArray
+    from reveil.releases.groups import ReleaseGroups
     from reveil.releases.release import Release
 
 
 FEW = 0.9  # of the records of a release, below which a list of people is far from complete
 
 
+@dataclass(frozen=True, repr=False)
+class PossibleGroups:
+    """Who may be in which group of a release, whatever sensitive column is attacked.
+
+    ``ids`` are those listed, and ``present`` their places among all persons of the audit; ``everybody``: all of them
+    are published.
+    """
+
+    groups: ReleaseGroups
+    ids: pl.Series
+    present: CodeArray
+    candidates: Candidates
+    everybody: bool
+
+
+def possible_groups(
+    number: int, release: Release, table: KnownPeople, known: str, persons: pl.Series
+) -> PossibleGroups:
+    """Find the groups that may hold each of the people in a table."""
+    groups = groups_of(release)
+    found = find_candidates(release, groups, table.attributes, len(table.ids))
+    everybody, strangers, counted = _attendance(release, groups, len(table.ids), known)
+    outside = int(((found.groups.lengths == 0) & ~found.crowded).sum())
+    if everybody and outside:
+        if release.manifest.promise.is_known:
+            raise DataError(
+                f"{outside:,} persons fit no group of release {number + 1}",
+                file=None if release.source is None else str(place_of(release.source)),
+                hint="Is this the snapshot that it was made of? Name releases and snapshots in the same order.",
+            )
+        everybody = False  # somebody else is in the table instead
+    found = replace(found, fits=found.fits + strangers)
+    if counted:
+        found = exclude_by_counting(found, groups.real, all_published=everybody)
+    return PossibleGroups(groups, table.ids, places_in(table.ids, persons), found, everybody)
+
+
 def view_of(
     number: int,
     release: Release,
+    possible: PossibleGroups,
     values: pl.Series,
     texts: pl.Series,
     column: str,
     people: Background,
-    known: str,
-    persons: pl.Series,
     row_ids: pl.Series | None,
 ) -> View:
     """Return a release as the adversary sees it who attacks ``column``."""
-    groups = groups_of(release)
+    groups, ids = possible.groups, possible.ids
     n_groups = len(groups.numbers)
     # A suppressed value is nobody's to count: its row is a row of the group, and no more.
     hidden = (texts == SUPPRESSED_VALUE).fill_null(False).to_numpy()
@@ -57,22 +95,7 @@ def view_of(
             )
         told = place.astype(np.int32)
     histogram = Histogram.of(told[: len(codes)][~hidden], codes[~hidden], n_groups, max(len(values), 1))
-    table = people.present(known)[number]
-    found = find_candidates(release, groups, table.attributes, len(table.ids))
-    everybody, strangers, counted = _attendance(release, groups, len(table.ids), known)
-    outside = int(((found.groups.lengths == 0) & ~found.crowded).sum())
-    if everybody and outside:
-        if release.manifest.promise.is_known:
-            raise DataError(
-                f"{outside:,} persons fit no group of release {number + 1}",
-                file=None if release.source is None else str(place_of(release.source)),
-                hint="Is this the snapshot that it was made of? Name releases and snapshots in the same order.",
-            )
-        everybody = False  # somebody else is in the table instead
-    found = replace(found, fits=found.fits + strangers)
-    if counted:
-        found = exclude_by_counting(found, groups.real, all_published=everybody)
-    truth = people.truth_of(number, table.ids, column)
+    truth = people.truth_of(number, ids, column)
     return View(
         number,
         release,
@@ -80,16 +103,16 @@ def view_of(
         groups.fakes,
         histogram.values,
         histogram.counts,
-        places_in(table.ids, persons),
-        found.groups,
-        found.fits,
-        found.crowded,
+        possible.present,
+        possible.candidates.groups,
+        possible.candidates.fits,
+        possible.candidates.crowded,
         None if truth is None else _codes_of(truth, values),
         groups.index,
         codes if release.batch is None and len(codes) else None,
         row_ids,
         release.manifest.promise,
-        everybody,
+        possible.everybody,
         told=None if (own_values := people.values[number]) is None else own_values[column],
         value_codes=codes,
         people=people.listed(number),

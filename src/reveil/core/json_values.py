@@ -8,6 +8,8 @@ from typing import TypeAlias
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 JSONObject: TypeAlias = "Mapping[str, JSON]"
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})  # a manifest has thousands: asking what they are takes long
+
 
 def objects_in(value: JSON) -> list[Mapping[str, JSON]]:
     """Return the objects of a list; none where there is no list."""
@@ -78,6 +80,8 @@ class FrozenObject(Mapping[str, JSON]):
 
 def frozen(value: JSON) -> JSON:
     """Return a value with its lists as tuples and its objects such that they cannot be changed."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, FrozenObject):
         return value
     if isinstance(value, Mapping):
@@ -91,6 +95,8 @@ def thawed(value: object) -> JSON:
     >>> thawed(frozen({"k": 3, "scales": {"age": [18, 65]}}))
     {'k': 3, 'scales': {'age': [18, 65]}}
     """
+    if type(value) in _PLAIN:
+        return value  # type: ignore[return-value]  # one of the five is a value of JSON
     if isinstance(value, Mapping):
         return {str(key): thawed(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -29,7 +29,11 @@ class Tree(NamedTuple):
 
 @kernel
 def build(points):
-    """Build a balanced tree over points (points, attributes): a node is cut at the median of its widest attribute."""
+    """Build a balanced tree over points (points, attributes): a node is cut at the median of its widest attribute.
+
+    Widths are shares of the attribute's own: boxes are as wide in an attribute of few codes as in one of many, so cuts
+    along the one with the most codes alone would leave a box in most of the nodes.
+    """
     n, width = points.shape
     order = np.arange(n)
     room = max(4 * (n // LEAF + 1), 4)
@@ -42,15 +46,16 @@ def build(points):
     used, node = 1, 0
     while node < used:
         s, e = start[node], end[node]
-        widest, spread = 0, -1
+        widest, spread = 0, -1.0
         for a in range(width):
             low, high = points[order[s], a], points[order[s], a]
             for i in range(s + 1, e):
                 code = points[order[i], a]
                 low, high = min(low, code), max(high, code)
             lo[node, a], hi[node, a] = low, high
-            if high - low > spread:
-                widest, spread = a, high - low
+            share = (high - low) / max(hi[0, a] - lo[0, a], 1)
+            if share > spread:
+                widest, spread = a, share
         if e - s > LEAF and spread > 0:
             select(points, order, s, e, s + (e - s) // 2, widest)
             middle = s + (e - s) // 2

@@ -99,11 +99,16 @@ def _lists(
     attribute: Attribute, codes: npt.NDArray[np.integer], sizes: npt.NDArray[np.int64], index: CodeArray
 ) -> Cells:
     """Build list cells from codes, one list after the other: by name, or in the declared order, a null last."""
-    texts = pl.concat([attribute.domain.cast(pl.String), pl.Series(attribute.name, [None], dtype=pl.String)])
-    flat = pl.DataFrame({"place": np.repeat(np.arange(len(sizes)), sizes), "text": texts.gather(codes)})
-    cells = flat.group_by("place", maintain_order=True).agg("text")["text"].alias(attribute.name)
+    names, place = attribute.domain.cast(pl.String), np.repeat(np.arange(len(sizes)), sizes)
+    texts = pl.concat([names, pl.Series(attribute.name, [None], dtype=pl.String)])
     if attribute.kind is not Kind.ORDERED:
-        cells = cells.list.sort(nulls_last=True)
+        # All at once: polars sorts one list after the other, each with more ado than work.
+        order = np.append(names.arg_sort().to_numpy().astype(np.int64), len(names))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        codes = order[np.sort(place * len(order) + rank[codes]) % len(order)]
+    flat = pl.DataFrame({"place": pl.Series(place).set_sorted(), "text": texts.gather(codes)})
+    cells = flat.group_by("place", maintain_order=True).agg("text")["text"].alias(attribute.name)
     return Cells(Form.SET, cells, index)
 
 
