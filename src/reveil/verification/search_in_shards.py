@@ -1,0 +1,413 @@
+"""The judge of a release in parts of which nobody says which row is whose: rows and records are searched cell by cell.
+
+Space is cut into cells (:mod:`reveil.releases.spaces`). A record is in one cell, a row in all that its box touches, so
+that in a cell every record meets all the rows that it may be. Who fits one kind of rows only is there; that decides
+nearly all of them. What is left, after all cells, is a maximum flow as in memory, over the records that fit several.
+(A box that was missing in a cell would make a release look worse, never better: fewer rows could be filled.)
+
+The search is exact where every record is published: then each has to be in some row, and all rows are filled.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reveil.core.errors import VerificationError
+from reveil.engines.shards import TooLargeError, with_column
+from reveil.releases.files import read_table
+from reveil.releases.folders import check_folder, part_name
+from reveil.releases.parsing import assemble
+from reveil.releases.release import Release, release_of
+from reveil.releases.spaces import SpaceCells
+from reveil.tables.pieces import read_piece
+from reveil.tables.schema import Role
+from reveil.tables.snapshot import canonical_text
+from reveil.verification.cells import line_of
+from reveil.verification.groups_in_shards import buckets_of, check_groups
+from reveil.verification.in_shards import PartColumns, check_counts, marks_of
+from reveil.verification.matching import fillable
+from reveil.verification.promised import Promised
+from reveil.verification.raw_rows import check_ends, check_raw
+from reveil.verification.search import ANOTHER_SNAPSHOT, NOT_THE_RECORDS, candidates, numbered_alike
+from reveil.verification.surface import check_sets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reveil.engines.shards import Engine, Shards
+    from reveil.releases.manifest import Manifest
+    from reveil.tables.pieces import TablePieces
+    from reveil.tables.snapshot import Snapshot
+    from reveil.verification.arrays import Codes, Ints
+    from reveil.verification.cells import QuasiColumn
+
+CELL, ROWS, BUCKET = "cell", "rows", "bucket"
+_SOURCE = pl.Schema({"part": pl.Int32, "piece": pl.Int32})  # a part of the release, or a piece of the table; else -1
+_DISTINCT = pl.Schema({"column": pl.Int32, "values": pl.Binary})
+_POINT = pl.Schema({"point": pl.List(pl.Int32)})
+_FIT = pl.Schema({"high": pl.Int64, "low": pl.Int64, "kind": pl.Int64, "records": pl.Int64, ROWS: pl.Int64})
+_LEFT = with_column(_FIT, "left", pl.Int64())
+_SAMPLE = 1 << 16  # records by which space is cut
+_BYTES_OF_A_VALUE = 256
+_MOST_PAIRS = 20_000_000  # records and rows that may go together, where records fit several
+_SETTLED = -1  # the kind of records that have found their rows
+
+
+def verify_alone_in_shards(
+    engine: Engine, folder: Path, manifest: Manifest, pieces: TablePieces, example: Snapshot, asked: Promised, held: int
+) -> Release:
+    """Raise :class:`VerificationError` unless the parts in a folder are a sound publication of a table in pieces.
+
+    ``example`` has the columns of the table, as they were read; ``held`` is how many bytes of different values one
+    process holds. Returns the release without its rows.
+    """
+    check_folder(folder, manifest)
+    told = Promised.told(manifest.promise.guarantee())
+    first = read_table(folder / part_name(0))
+    release = release_of(assemble(first.clear(), [], manifest), manifest)
+    check_counts(release, pieces, example)
+    columns = PartColumns.of(first, pieces.schema)
+    sources = _Sources(str(folder), tuple(part.rows for part in manifest.parts or ()), manifest, columns, pieces)
+    marked = sources.parts(engine).map(MarkRows(sources, buckets_of(pieces.rows, engine)), columns.checked)
+    known = _known(pieces, engine, held)
+    space = _space(sources, engine, known, release_of(assemble(first, [], manifest), manifest))
+    _check_filled(sources, engine, space, known)
+    check_groups(marked, release, pieces, example, told, asked)
+    return replace(release, source=folder)
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """Where rows and records are read from."""
+
+    folder: str
+    part_rows: tuple[int, ...]
+    manifest: Manifest
+    columns: PartColumns
+    pieces: TablePieces
+
+    def parts(self, engine: Engine) -> Shards:
+        """Lay the list of parts out."""
+        return engine.scatter((_source(part=n) for n in range(len(self.part_rows))), _SOURCE)
+
+    def everything(self, engine: Engine) -> Shards:
+        """Lay the lists of parts and of pieces out."""
+        pieces = [_source(piece=n) for n in range(self.pieces.table.height)]
+        return engine.scatter([*pieces, *(_source(part=n) for n in range(len(self.part_rows)))], _SOURCE)
+
+    def rows(self, part: int) -> pl.DataFrame:
+        """Read the rows of a part."""
+        rows = self.columns.part(Path(self.folder), part)
+        if rows.height != self.part_rows[part]:
+            raise VerificationError("a part has not as many rows as its manifest says")
+        return rows
+
+    def release(self, rows: pl.DataFrame) -> Release:
+        """Return some rows as a release."""
+        return release_of(assemble(rows, [], self.manifest), self.manifest)
+
+    def records(self, piece: int) -> Snapshot:
+        """Read the records of a piece."""
+        return read_piece(self.pieces.table.row(piece, named=True), self.pieces.schema)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns that are published as they are."""
+        schema = self.pieces.schema
+        return tuple(name for name in self.columns.names if schema[name].role is not Role.QUASI)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The columns in which records and rows are compared: quasi ones first."""
+        return (*self.pieces.schema.quasi, *self.values)
+
+
+def _source(part: int = -1, piece: int = -1) -> pl.DataFrame:
+    return pl.DataFrame([(part, piece)], schema=_SOURCE, orient="row")
+
+
+@dataclass(frozen=True)
+class MarkRows:
+    """Work: the rows of the parts that a shard lists, by the marks of their boxes."""
+
+    sources: _Sources
+    buckets: int
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Read the parts."""
+        sources = self.sources
+        found = [sources.columns.checked.to_frame()]
+        before = np.concatenate([[0], np.cumsum(sources.part_rows)])
+        for part in table["part"].to_list():
+            rows = sources.rows(part)
+            release = sources.release(rows)
+            check_sets(release, sources.pieces.schema)
+            place = pl.Series((before[part] + np.arange(rows.height) + 0.5) / max(int(before[-1]), 1))
+            found.append(sources.columns.marked(release, place, self.buckets))
+        return pl.concat(found)
+
+
+# What the numbers of a line mean is the same in all cells
+
+
+@dataclass(frozen=True)
+class DistinctValues:
+    """Work: the different values of quasi columns, of those in which values are not declared."""
+
+    pieces: TablePieces
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Look at a shard."""
+        found = []
+        for piece in table.iter_rows(named=True):
+            frame = read_piece(piece, self.pieces.schema).frame
+            for at, name in enumerate(self.pieces.schema.quasi):
+                if self.pieces.schema[name].labels is None:
+                    bytes_ = io.BytesIO()
+                    frame.select(pl.col(name).unique().drop_nulls()).write_ipc(bytes_)
+                    found.append((at, bytes_.getvalue()))
+        return pl.DataFrame(found, schema=_DISTINCT, orient="row")
+
+
+def _known(pieces: TablePieces, engine: Engine, held: int) -> dict[str, pl.Series]:
+    """Return the different values of each quasi column; more than one memory is to hold are refused."""
+    names, example = pieces.schema.quasi, pieces.read(0).frame
+    known = {name: example[name].clear() for name in names}
+    for table in pieces.shards(engine).map(DistinctValues(pieces), _DISTINCT).tables():
+        for at, values in table.iter_rows():
+            more = pl.read_ipc(io.BytesIO(values)).to_series()
+            known[names[at]] = pl.concat([known[names[at]], more.cast(known[names[at]].dtype)]).unique()
+        largest = max(known, key=lambda name: len(known[name]))
+        if sum(map(len, known.values())) * _BYTES_OF_A_VALUE > held:
+            raise TooLargeError(
+                f"column {largest!r} has {len(known[largest]):,} different values or more: they would not fit the "
+                "memory that [engine] allows",
+                column=largest,
+                hint="Allow more memory.",
+            )
+    return {name: values.sort() for name, values in known.items()}
+
+
+def _lines(
+    release: Release, frame: pl.DataFrame, known: Mapping[str, pl.Series], sources: _Sources
+) -> list[QuasiColumn]:
+    """Number some records as if the whole table were here, and find what the cells of some rows admit."""
+    schema = sources.pieces.schema
+    lines = []
+    for name in schema.quasi:
+        line = line_of(pl.concat([frame[name], known[name]]), schema[name], release.cells[name])
+        lines.append(replace(line, codes=line.codes[: frame.height]))
+    return lines
+
+
+def _points(lines: list[QuasiColumn], rows: int) -> Codes:
+    return np.stack([line.codes for line in lines], axis=1).astype(np.int32) if lines else np.zeros((rows, 0), np.int32)
+
+
+def _hulls(release: Release, lines: list[QuasiColumn]) -> tuple[Codes, Codes]:
+    """Return the ends of the box of each class."""
+    many = int(release.classes.max(initial=-1)) + 1
+    ends = []
+    for end in (0, 1):
+        columns = [line.hull[end][release.cells[line.name].index] for line in lines]
+        ends.append(np.stack(columns, axis=1).astype(np.int32) if columns else np.zeros((many, 0), np.int32))
+    return ends[0], ends[1]
+
+
+@dataclass(frozen=True)
+class SamplePoints:
+    """Work: every so many-th record of the pieces that a shard lists, as a point."""
+
+    sources: _Sources
+    known: Mapping[str, pl.Series] = field(repr=False)
+    step: int
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Sample a shard."""
+        found = [_POINT.to_frame()]
+        none = self.sources.release(self.sources.rows(0).clear())
+        for piece in table.iter_rows(named=True):
+            frame = read_piece(piece, self.sources.pieces.schema).frame
+            frame = frame[int(-piece["number"] % self.step) :: self.step]
+            points = _points(_lines(none, frame, self.known, self.sources), frame.height)
+            found.append(pl.DataFrame({"point": points.tolist()}, schema=_POINT))
+        return pl.concat(found)
+
+
+def _space(sources: _Sources, engine: Engine, known: Mapping[str, pl.Series], some: Release) -> SpaceCells:
+    """Cut space by some of the records, beside the boxes of some of the rows."""
+    pieces = sources.pieces
+    step = max(1, pieces.rows // _SAMPLE)
+    found = pieces.shards(engine).map(SamplePoints(sources, known, step), _POINT).collect()["point"]
+    points = np.array(found.to_list(), np.int32).reshape(len(found), len(pieces.schema.quasi))
+    lines = _lines(some, pieces.read(0).frame.clear(), known, sources)
+    lo, hi = _hulls(some, lines)
+    rooms = np.maximum(hi.astype(np.int64) - lo, 0).mean(axis=0) if len(lo) else np.zeros(lo.shape[1])
+    return SpaceCells.of(points, buckets_of(pieces.rows, engine), rooms)
+
+
+@dataclass(frozen=True)
+class DealIntoCells:
+    """Work: rows and records that a shard lists, in the cells of space where they meet."""
+
+    sources: _Sources
+    space: SpaceCells
+    known: Mapping[str, pl.Series] = field(repr=False)
+    returns: pl.Schema
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Deal a shard."""
+        found = [self.returns.to_frame()]
+        for part, piece in table.iter_rows():
+            found.append(self._rows(part) if part >= 0 else self._records(piece))
+        return pl.concat(found, how="diagonal").select(self.returns.names())
+
+    def _rows(self, part: int) -> pl.DataFrame:
+        sources = self.sources
+        rows = sources.rows(part)
+        release, none = sources.release(rows), sources.pieces.read(0).frame.clear()
+        check_ends(release, replace(sources.pieces.read(0), frame=none, raw=None))
+        box, cell = self.space.of_boxes(*_hulls(release, _lines(release, none, self.known, sources)))
+        alike = [f"c{at}" for at in range(len(sources.columns.names))]
+        renamed = rows.rename(dict(zip(sources.columns.names, alike, strict=True)))
+        values = [f"c{sources.columns.names.index(name)}" for name in sources.values]
+        counted = renamed.with_columns(pl.Series("box", release.classes, pl.Int64))
+        counted = counted.group_by("box", *values).agg(
+            pl.exclude("box", *values).first(), pl.len().cast(pl.Int64).alias(ROWS)
+        )
+        cells = pl.DataFrame({"box": box, CELL: cell}, schema={"box": pl.Int64, CELL: pl.Int32})
+        return counted.join(cells, on="box").drop("box")
+
+    def _records(self, piece: int) -> pl.DataFrame:
+        sources = self.sources
+        snapshot, none = sources.records(piece), sources.release(sources.rows(0).clear())
+        check_raw(none, snapshot)
+        frame = snapshot.frame
+        cell = self.space.of_points(_points(_lines(none, frame, self.known, sources), frame.height))
+        columns = {f"r{at}": frame[name] for at, name in enumerate(sources.asked)}
+        return pl.DataFrame({CELL: cell, ROWS: np.zeros(frame.height, np.int64), **columns})
+
+
+@dataclass(frozen=True)
+class FitRecords:
+    """Work: which records of a cell of space may be which rows."""
+
+    sources: _Sources
+    known: Mapping[str, pl.Series] = field(repr=False)
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Compare what is in a cell: all of its records, and all rows that they may be."""
+        sources = self.sources
+        there, here = table.filter(pl.col(ROWS) == 0), table.filter(pl.col(ROWS) > 0)
+        if not there.height:
+            return _FIT.to_frame()
+        if not here.height:
+            raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
+        records = there.select(pl.col(f"r{at}").alias(name) for at, name in enumerate(sources.asked))
+        release = sources.release(sources.columns.table(here))
+        raw, told = np.zeros(records.height, np.int64), np.zeros(here.height, np.int64)
+        if sources.values:
+            raw, told = numbered_alike(records.select(sources.values), release.values)
+        slots = (
+            pl.DataFrame({"box": release.classes.astype(np.int64), "value": told, ROWS: here[ROWS]})
+            .with_row_index("row")
+            .group_by("box", "value")
+            .agg(pl.col(ROWS).sum(), pl.col("row").first())
+            .sort("box", "value")
+            .with_row_index("slot")
+        )
+        fits, many = candidates(release, _lines(release, records, self.known, sources), raw, slots, None)
+        kind, slot = fits["kind"].to_numpy().astype(np.int64), fits["slot"].to_numpy().astype(np.int64)
+        ways = np.bincount(kind, minlength=len(many))
+        if (ways == 0).any():
+            raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
+        high, low = (self._marks(release, slots["row"].to_numpy(), seed) for seed in (5, 6))
+        number = (np.int64(table[CELL][0]) << 32) + kind
+        found = pl.DataFrame(
+            {
+                "high": high[slot],
+                "low": low[slot],
+                "kind": np.where(ways[kind] == 1, _SETTLED, number),
+                "records": many[kind],
+                ROWS: slots[ROWS].to_numpy()[slot],
+            },
+            schema=_FIT,
+        )
+        settled = pl.col("kind") == _SETTLED
+        taken = found.filter(settled).group_by("high", "low", "kind").agg(pl.col("records").sum(), pl.col(ROWS).first())
+        return pl.concat([taken.select(_FIT.names()), found.filter(~settled)])
+
+    def _marks(self, release: Release, rows: Ints, seed: int) -> Ints:
+        """Return a number for what some rows say: their boxes and their values."""
+        texts = {name: canonical_text(release.values[name]).gather(rows) for name in self.sources.values}
+        box = pl.Series("box", marks_of(release, seed)[release.classes[rows]])
+        return (
+            pl.DataFrame([box, *(text.rename(f"v{at}") for at, text in enumerate(texts.values()))])
+            .hash_rows(seed=seed)
+            .to_numpy()
+            .view(np.int64)
+        )
+
+
+@dataclass(frozen=True)
+class InBuckets:
+    """Work: what fits, with all that fits some row in one bucket."""
+
+    buckets: int
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Place a shard."""
+        return table.with_columns((pl.col("high") % self.buckets).cast(pl.Int32).alias(BUCKET))
+
+
+def settled(table: pl.DataFrame) -> pl.DataFrame:
+    """Work: take away who fits one kind of rows only; return what may go together of the others."""
+    known = table.filter(pl.col("kind") == _SETTLED).group_by("high", "low").agg(pl.col("records").sum().alias("taken"))
+    both = table.join(known, on=["high", "low"], how="left").with_columns(
+        (pl.col(ROWS) - pl.col("taken").fill_null(0)).alias("left")
+    )
+    if (both["left"] < 0).any():
+        raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
+    return both.filter(pl.col("kind") != _SETTLED).select(_LEFT.names())
+
+
+def _check_filled(sources: _Sources, engine: Engine, space: SpaceCells, known: Mapping[str, pl.Series]) -> None:
+    """Refuse rows that the records of the table cannot fill."""
+    columns, example = sources.columns, sources.pieces.read(0).frame
+    types: dict[str, pl.DataType] = {CELL: pl.Int32(), ROWS: pl.Int64()}
+    types |= {f"c{at}": dtype for at, dtype in enumerate(columns.types)}
+    types |= {f"r{at}": example.schema[name] for at, name in enumerate(sources.asked)}
+    met = pl.Schema(types)
+    everything = sources.everything(engine).map(DealIntoCells(sources, space, known, met), met)
+    fitted = everything.each(CELL, FitRecords(sources, known), _FIT)
+    bucketed = with_column(_FIT, BUCKET, pl.Int32())
+    buckets = buckets_of(sources.pieces.rows, engine)
+    left = fitted.map(InBuckets(buckets), bucketed).each(BUCKET, settled, _LEFT)
+    try:
+        pairs = left.collect(_MOST_PAIRS)
+    except TooLargeError:
+        raise TooLargeError(
+            "too many records fit several rows: what may go together does not fit one memory",
+            hint="Verify it at once, on a machine that holds it: with shard_rows above the number of rows.",
+        ) from None
+    fitted.drop()
+    left.drop()
+    if not pairs.height:
+        return
+    pairs = pairs.with_columns(
+        pl.struct("high", "low").rank("dense").cast(pl.Int64).alias("slot") - 1,
+        pl.col("kind").rank("dense").cast(pl.Int64) - 1,
+    )
+    records, rows = (
+        pairs.unique(key).sort(key)[what].to_numpy().astype(np.int64)
+        for key, what in (("kind", "records"), ("slot", "left"))
+    )
+    # Everybody has to be somewhere: what is left of the records are all that can fill what is left of the rows.
+    if records.sum() != rows.sum() or not fillable(pairs.select("kind", "slot"), records, rows):
+        raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
