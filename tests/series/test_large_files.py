@@ -4,10 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reveil.core.errors import VerificationError
+from reveil.core.errors import DataError, VerificationError
 from reveil.series import large_files
+from reveil.series.measuring import measure_file
 from reveil.series.publishing import publish_file, verify_file
-from tests.series.test_large import ASKED, ROWS, config_of, table, tiny, written
+from tests.series.test_large import ASKED, COLUMNS, ROWS, config_of, table, tiny, written
 
 __all__ = ["tiny"]
 WHOLE = "shard_rows = 1000000\n"
@@ -102,3 +103,66 @@ def test_small_changes_have_the_verdict_of_one_memory(tiny, tmp_path, searched, 
         assert verdicts[0] == verdicts[1]
         said.append(verdicts[0])
     assert searched
+
+
+def figures(config, folder, raw, **more):
+    return measure_file(config, raw, f"{folder}/out/", **more)
+
+
+def same(one, other):
+    """Whether two measures agree, up to the order in which numbers were added up."""
+    if isinstance(one, dict) and "from" in one:  # at the edge of a histogram the last digit decides
+        return sum(one["queries"]) == sum(other["queries"])
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, float):
+        return one == pytest.approx(other, rel=1e-9, abs=1e-12)
+    return one == other
+
+
+@pytest.mark.parametrize(
+    ("asked", "columns"),
+    [
+        (ASKED, COLUMNS),
+        ('[guarantee]\nkind = "static"\nk = 3\n[method]\nkind = "bang"\n', COLUMNS),
+        (ASKED, COLUMNS.replace('zip = "quasi"', 'zip = { role = "quasi", weight = 3 }')),
+        (ASKED, COLUMNS.replace('sex = "quasi"', 'sex = { role = "quasi", order = ["x", "f", "m"] }')),
+        ('[guarantee]\nkind = "static"\nk = 4\n', COLUMNS.replace('zip = "quasi"', 'zip = "sensitive"')),
+    ],
+)
+@pytest.mark.parametrize("engine", ["shard_rows = 30\n", WHOLE])
+def test_measures_are_those_of_one_memory(tiny, tmp_path, monkeypatch, asked, columns, engine):
+    raw, config, memory = published(tmp_path, table(), asked=asked, columns=columns, engine=engine)
+    seen = []
+    usual = large_files.measure_in_shards
+    monkeypatch.setattr(large_files, "measure_in_shards", lambda *a: seen.append(1) or usual(*a))
+    (tmp_path / "asked.txt").write_text("age in [3, 20]\nzip > 4 and sex = f\nage < 9 and disease = gout\n")
+    for queries in (40, str(tmp_path / "asked.txt")):
+        one, other = (figures(own, tmp_path, raw, queries=queries) for own in (config, memory))
+        assert {key for key in one if not same(one[key], other[key])} == set()
+        assert (list(one), one.records, one.rows, one.shares) == (list(other), other.records, other.rows, other.shares)
+        assert one.not_measured == other.not_measured == {}
+        assert one["query_error"]["mean"] > 0
+    assert len(seen) == 2
+
+
+def test_what_does_not_add_up_is_said(tiny, tmp_path):
+    frame = table().with_columns(age=pl.col("age") / 4, zip=pl.col("zip") * 3)
+    columns = COLUMNS.replace('zip = "quasi"', 'zip = { role = "sensitive", bins = 3 }')
+    raw, config, memory = published(tmp_path, frame, asked='[guarantee]\nkind = "static"\nk = 4\n', columns=columns)
+    one, other = (figures(own, tmp_path, raw, queries=10) for own in (config, memory))
+    assert one.not_measured.keys() == {"privacy_loss", "query_error", "query_error_sensitive"}
+    assert all(one[key] is None and other[key] is not None for key in one.not_measured)
+    assert one.to_dict()["not_measured"] == one.not_measured
+    assert all(same(one[key], other[key]) for key in one if key not in one.not_measured)
+    assert "all published ends" in one.not_measured["query_error"]
+
+
+def test_measures_of_another_table_are_refused(tiny, tmp_path):
+    _, config, memory = published(tmp_path, table())
+    other = tmp_path / "other"
+    other.mkdir()
+    raw = written(other, table(ROWS + 30))
+    for asked in (config, memory):
+        with pytest.raises(DataError, match="accounts for 150 records"):
+            figures(asked, tmp_path, raw)

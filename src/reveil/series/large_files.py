@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reveil.analysis.measures import measure_in_shards
 from reveil.core.defaults import filled
 from reveil.engines.settings import LOCAL
 from reveil.guarantees.comparing import check_promise
@@ -23,6 +24,8 @@ from reveil.verification.search_in_shards import verify_alone_in_shards
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from reveil.analysis.measures import Measures
+    from reveil.analysis.measures.base import Workload
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.series.config import Config
@@ -87,3 +90,15 @@ def verify_large(config: Config, files: LargeFiles, snapshot: str | Path, stage:
         stage("verifying")
         asked = asked_for(guarantee, config.method)
         return verify_alone_in_shards(engine, files.folder, manifest, pieces, example, asked, config.engine.held_bytes)
+
+
+def measure_large(
+    config: Config, files: LargeFiles, snapshot: str | Path, workload: Workload, stage: Stage
+) -> Measures:
+    """Measure what a large release leaves of the table it was made from."""
+    schema = with_told_edges(config.schema, files.manifest)
+    with config.engine.opened(files.rows) as engine:
+        stage("reading")
+        pieces, domains, example = read_pieces(config.engine, engine, snapshot, schema)
+        stage("measuring")
+        return measure_in_shards(engine, files.folder, files.manifest, pieces, domains, example, workload)
