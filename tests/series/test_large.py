@@ -88,6 +88,10 @@ def both(folder, raw, **more):
         '[guarantee]\nkind = "static"\nk = 2\nl = 1.5\ndiversity = "entropy"\n',
         '[guarantee]\nkind = "static"\nk = 2\nl = 2\ndiversity = "recursive"\nc = 3\n',
         '[guarantee]\nkind = "static"\nk = 3\nt = 0.4\n[method]\nkind = "mondrian"\nchoose = "gain"\n',
+        '[guarantee]\nkind = "static"\nk = 6\n[method]\nkind = "bang"\n',
+        '[guarantee]\nkind = "static"\nk = 4\nl = 2\n[method]\nkind = "bang"\nblock = 2\n',
+        '[guarantee]\nkind = "static"\nk = 3\nt = 0.5\n[method]\nkind = "bang"\nscales = { age = [5, 20] }\n',
+        '[guarantee]\nkind = "static"\nk = 5\n[method]\nkind = "bang"\nblock = 3\nquantile = true\n',
     ],
 )
 def test_shards_and_memory_publish_the_same_rows(tiny, tmp_path, asked):
