@@ -1,13 +1,23 @@
 """Large releases in parts are verified and measured in shards, with the verdicts and figures of one memory."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 import pytest
 
-from reveil.core.errors import DataError, VerificationError
+import reveil as rv
+from reveil.core.errors import DataError, ReveilError, VerificationError
+from reveil.core.json_values import FrozenObject
+from reveil.releases.folders import digest_over
+from reveil.releases.manifest_files import manifest_bytes
 from reveil.series import large_files
 from reveil.series.measuring import measure_file
 from reveil.series.publishing import publish_file, verify_file
+from reveil.tables.formats.folder import digest_of_file
+from reveil.tables.formats.parquet_file import ParquetFile
+from reveil.verification import search_in_shards
 from tests.series.test_large import ASKED, COLUMNS, ROWS, config_of, table, tiny, written
 
 __all__ = ["tiny"]
@@ -103,6 +113,54 @@ def test_small_changes_have_the_verdict_of_one_memory(tiny, tmp_path, searched, 
         assert verdicts[0] == verdicts[1]
         said.append(verdicts[0])
     assert searched
+
+
+def test_who_fits_several_rows_is_a_flow(tiny, tmp_path, monkeypatch):
+    """Where boxes overlap, records fit several rows; more of them than one memory takes are refused."""
+    asked = '[guarantee]\nkind = "static"\nk = 9\n[method]\nkind = "bang"\n'
+    raw, config, _ = published(tmp_path, table(), asked=asked)
+    left = []
+    usual = search_in_shards.fillable
+    monkeypatch.setattr(search_in_shards, "fillable", lambda fits, *a: left.append(fits.height) or usual(fits, *a))
+    verify_file(config, f"{tmp_path}/out/", raw)
+    assert left
+    assert left[0] > 10
+    monkeypatch.setattr(search_in_shards, "_MOST_PAIRS", 10)
+    with pytest.raises(ReveilError, match="fit several rows") as refused:
+        verify_file(config, f"{tmp_path}/out/", raw)
+    assert refused.value.exit_code == 2
+    assert "shard_rows" in refused.value.hint
+
+
+@pytest.mark.parametrize("what", ["part", "numbers", "claim", "together"])
+def test_forged_parts_are_refused(tiny, tmp_path, what):
+    """A forger who writes digests anew is found by what is counted."""
+    raw, config, memory = published(tmp_path, table())
+    folder = tmp_path / "out"
+    read = rv.Release.read(f"{folder}/")
+    parts = [pl.read_parquet(folder / part.name) for part in read.manifest.parts]
+    manifest = read.manifest
+    if what == "part":
+        parts[0] = parts[0].with_columns(pl.lit("gout").alias("disease"))
+    elif what == "numbers":
+        manifest = replace(manifest, groups=manifest.groups + 1)
+    elif what == "claim":
+        manifest = replace(manifest, achieved=FrozenObject({**manifest.achieved, "k": 40}))
+    else:
+        whole = pl.concat(parts).sort(pl.col("age").struct.field("lo"), "zip", "sex")
+        sizes = np.cumsum([0, *(part.height for part in parts)])
+        parts = [whole[first:last] for first, last in pairwise(sizes)]
+    for part, own in zip(manifest.parts, parts, strict=True):
+        ParquetFile().write(own, folder / part.name)
+    told = tuple(replace(part, digest=digest_of_file(folder / part.name)) for part in manifest.parts)
+    digest = digest_over(told)
+    manifest = replace(manifest, parts=told, digest=digest, digests={"parts": digest})
+    (folder / "manifest.json").write_bytes(manifest_bytes(manifest))
+    with pytest.raises(VerificationError):
+        verify_file(config, f"{folder}/", raw)
+    if what != "together":  # with no more rows than these, only the judge of shards looks at where groups lie
+        with pytest.raises(VerificationError):
+            verify_file(memory, f"{folder}/", raw)
 
 
 def figures(config, folder, raw, **more):
