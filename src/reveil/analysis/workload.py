@@ -105,7 +105,7 @@ def windows(
     """
     if counts is None:
         counts = [np.bincount(a.codes, minlength=a.null_code + 1).astype(np.int64) for a in attributes]
-    usable = np.array([bool(own[:-1].any()) for own in counts], np.bool_)
+    usable = np.array([bool(column_counts[:-1].any()) for column_counts in counts], np.bool_)
     _check(number, dimensionality, selectivity, seed, int(usable.sum()))
     rng = np.random.default_rng(seed)
     shape = (number, len(attributes))
@@ -115,11 +115,11 @@ def windows(
     used: BoolArray = (rank < dimensions[:, None]) & usable
     share = selectivity ** (1 / dimensions)
     lo, hi = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-    for a, own in enumerate(counts):
+    for a, column_counts in enumerate(counts):
         begin = rng.random(number) * (1 - share)
         if not usable[a]:
             continue
-        until = np.cumsum(own[:-1])
+        until = np.cumsum(column_counts[:-1])
         first = np.minimum(begin * until[-1], until[-1] - 1).astype(np.int64)
         last = np.clip(np.ceil((begin + share) * until[-1]).astype(np.int64) - 1, first, until[-1] - 1)
         lo[:, a], hi[:, a] = np.searchsorted(until, first, "right"), np.searchsorted(until, last, "right")

@@ -10,9 +10,7 @@ The search is exact where every record is published: then each has to be in some
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,21 +24,21 @@ from reveil.releases.parsing import assemble
 from reveil.releases.release import Release, release_of
 from reveil.releases.spaces import SpaceCells
 from reveil.tables.pieces import read_piece
-from reveil.tables.schema import Role
 from reveil.tables.snapshot import canonical_text
-from reveil.verification.cells import line_of
 from reveil.verification.groups_in_shards import buckets_of, check_groups
 from reveil.verification.in_shards import PartColumns, check_counts, marks_of
 from reveil.verification.matching import fillable
 from reveil.verification.promised import Promised
 from reveil.verification.raw_rows import check_ends, check_raw
+from reveil.verification.read_in_shards import Sources, known_values, lines_of
 from reveil.verification.search import ANOTHER_SNAPSHOT, NOT_THE_RECORDS, candidates, numbered_alike
 from reveil.verification.surface import check_sets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from reveil.engines.shards import Engine, Shards
+    from reveil.engines.shards import Engine
     from reveil.releases.manifest import Manifest
     from reveil.tables.pieces import TablePieces
     from reveil.tables.snapshot import Snapshot
@@ -48,15 +46,12 @@ if TYPE_CHECKING:
     from reveil.verification.cells import QuasiColumn
 
 CELL, ROWS, BUCKET = "cell", "rows", "bucket"
-_SOURCE = pl.Schema({"part": pl.Int32, "piece": pl.Int32})  # a part of the release, or a piece of the table; else -1
-_DISTINCT = pl.Schema({"column": pl.Int32, "values": pl.Binary})
 _POINT = pl.Schema({"point": pl.List(pl.Int32)})
 _FIT = pl.Schema({"high": pl.Int64, "low": pl.Int64, "kind": pl.Int64, "records": pl.Int64, ROWS: pl.Int64})
 _LEFT = with_column(_FIT, "left", pl.Int64())
 _SAMPLE = 1 << 16  # records by which space is cut
-_BYTES_OF_A_VALUE = 256
 _MOST_PAIRS = 20_000_000  # records and rows that may go together, where records fit several
-_SETTLED = -1  # the kind of records that have found their rows
+_PLACED = -1  # the kind of records that have found their rows
 
 
 def verify_alone_in_shards(
@@ -73,9 +68,9 @@ def verify_alone_in_shards(
     release = release_of(assemble(first.clear(), [], manifest), manifest)
     check_counts(release, pieces, example)
     columns = PartColumns.of(first, pieces.schema)
-    sources = _Sources(str(folder), tuple(part.rows for part in manifest.parts or ()), manifest, columns, pieces)
+    sources = Sources(str(folder), tuple(part.rows for part in manifest.parts or ()), manifest, columns, pieces)
     marked = sources.parts(engine).map(MarkRows(sources, buckets_of(pieces.rows, engine)), columns.checked)
-    known = _known(pieces, engine, held)
+    known = known_values(pieces, engine, held)
     space = _space(sources, engine, known, release_of(assemble(first, [], manifest), manifest))
     _check_filled(sources, engine, space, known)
     check_groups(marked, release, pieces, example, told, asked)
@@ -83,60 +78,10 @@ def verify_alone_in_shards(
 
 
 @dataclass(frozen=True)
-class _Sources:
-    """Where rows and records are read from."""
-
-    folder: str
-    part_rows: tuple[int, ...]
-    manifest: Manifest
-    columns: PartColumns
-    pieces: TablePieces
-
-    def parts(self, engine: Engine) -> Shards:
-        """Lay the list of parts out."""
-        return engine.scatter((_source(part=n) for n in range(len(self.part_rows))), _SOURCE)
-
-    def everything(self, engine: Engine) -> Shards:
-        """Lay the lists of parts and of pieces out."""
-        pieces = [_source(piece=n) for n in range(self.pieces.table.height)]
-        return engine.scatter([*pieces, *(_source(part=n) for n in range(len(self.part_rows)))], _SOURCE)
-
-    def rows(self, part: int) -> pl.DataFrame:
-        """Read the rows of a part."""
-        rows = self.columns.part(Path(self.folder), part)
-        if rows.height != self.part_rows[part]:
-            raise VerificationError("a part has not as many rows as its manifest says")
-        return rows
-
-    def release(self, rows: pl.DataFrame) -> Release:
-        """Return some rows as a release."""
-        return release_of(assemble(rows, [], self.manifest), self.manifest)
-
-    def records(self, piece: int) -> Snapshot:
-        """Read the records of a piece."""
-        return read_piece(self.pieces.table.row(piece, named=True), self.pieces.schema)
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The columns that are published as they are."""
-        schema = self.pieces.schema
-        return tuple(name for name in self.columns.names if schema[name].role is not Role.QUASI)
-
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The columns in which records and rows are compared: quasi ones first."""
-        return (*self.pieces.schema.quasi, *self.values)
-
-
-def _source(part: int = -1, piece: int = -1) -> pl.DataFrame:
-    return pl.DataFrame([(part, piece)], schema=_SOURCE, orient="row")
-
-
-@dataclass(frozen=True)
 class MarkRows:
     """Work: the rows of the parts that a shard lists, by the marks of their boxes."""
 
-    sources: _Sources
+    sources: Sources
     buckets: int
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -151,59 +96,6 @@ class MarkRows:
             place = pl.Series((before[part] + np.arange(rows.height) + 0.5) / max(int(before[-1]), 1))
             found.append(sources.columns.marked(release, place, self.buckets))
         return pl.concat(found)
-
-
-# What the numbers of a line mean is the same in all cells
-
-
-@dataclass(frozen=True)
-class DistinctValues:
-    """Work: the different values of quasi columns, of those in which values are not declared."""
-
-    pieces: TablePieces
-
-    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Look at a shard."""
-        found = []
-        for piece in table.iter_rows(named=True):
-            frame = read_piece(piece, self.pieces.schema).frame
-            for at, name in enumerate(self.pieces.schema.quasi):
-                if self.pieces.schema[name].labels is None:
-                    bytes_ = io.BytesIO()
-                    frame.select(pl.col(name).unique().drop_nulls()).write_ipc(bytes_)
-                    found.append((at, bytes_.getvalue()))
-        return pl.DataFrame(found, schema=_DISTINCT, orient="row")
-
-
-def _known(pieces: TablePieces, engine: Engine, held: int) -> dict[str, pl.Series]:
-    """Return the different values of each quasi column; more than one memory is to hold are refused."""
-    names, example = pieces.schema.quasi, pieces.read(0).frame
-    known = {name: example[name].clear() for name in names}
-    for table in pieces.shards(engine).map(DistinctValues(pieces), _DISTINCT).tables():
-        for at, values in table.iter_rows():
-            more = pl.read_ipc(io.BytesIO(values)).to_series()
-            known[names[at]] = pl.concat([known[names[at]], more.cast(known[names[at]].dtype)]).unique()
-        largest = max(known, key=lambda name: len(known[name]))
-        if sum(map(len, known.values())) * _BYTES_OF_A_VALUE > held:
-            raise TooLargeError(
-                f"column {largest!r} has {len(known[largest]):,} different values or more: they would not fit the "
-                "memory that [engine] allows",
-                column=largest,
-                hint="Allow more memory.",
-            )
-    return {name: values.sort() for name, values in known.items()}
-
-
-def _lines(
-    release: Release, frame: pl.DataFrame, known: Mapping[str, pl.Series], sources: _Sources
-) -> list[QuasiColumn]:
-    """Number some records as if the whole table were here, and find what the cells of some rows admit."""
-    schema = sources.pieces.schema
-    lines = []
-    for name in schema.quasi:
-        line = line_of(pl.concat([frame[name], known[name]]), schema[name], release.cells[name])
-        lines.append(replace(line, codes=line.codes[: frame.height]))
-    return lines
 
 
 def _points(lines: list[QuasiColumn], rows: int) -> Codes:
@@ -224,7 +116,7 @@ def _hulls(release: Release, lines: list[QuasiColumn]) -> tuple[Codes, Codes]:
 class SamplePoints:
     """Work: every so many-th record of the pieces that a shard lists, as a point."""
 
-    sources: _Sources
+    sources: Sources
     known: Mapping[str, pl.Series] = field(repr=False)
     step: int
 
@@ -235,18 +127,18 @@ class SamplePoints:
         for piece in table.iter_rows(named=True):
             frame = read_piece(piece, self.sources.pieces.schema).frame
             frame = frame[int(-piece["number"] % self.step) :: self.step]
-            points = _points(_lines(none, frame, self.known, self.sources), frame.height)
+            points = _points(lines_of(none, frame, self.known, self.sources), frame.height)
             found.append(pl.DataFrame({"point": points.tolist()}, schema=_POINT))
         return pl.concat(found)
 
 
-def _space(sources: _Sources, engine: Engine, known: Mapping[str, pl.Series], some: Release) -> SpaceCells:
+def _space(sources: Sources, engine: Engine, known: Mapping[str, pl.Series], some: Release) -> SpaceCells:
     """Cut space by some of the records, beside the boxes of some of the rows."""
     pieces = sources.pieces
     step = max(1, pieces.rows // _SAMPLE)
     found = pieces.shards(engine).map(SamplePoints(sources, known, step), _POINT).collect()["point"]
     points = np.array(found.to_list(), np.int32).reshape(len(found), len(pieces.schema.quasi))
-    lines = _lines(some, pieces.read(0).frame.clear(), known, sources)
+    lines = lines_of(some, pieces.read(0).frame.clear(), known, sources)
     lo, hi = _hulls(some, lines)
     rooms = np.maximum(hi.astype(np.int64) - lo, 0).mean(axis=0) if len(lo) else np.zeros(lo.shape[1])
     return SpaceCells.of(points, buckets_of(pieces.rows, engine), rooms)
@@ -256,7 +148,7 @@ def _space(sources: _Sources, engine: Engine, known: Mapping[str, pl.Series], so
 class DealIntoCells:
     """Work: rows and records that a shard lists, in the cells of space where they meet."""
 
-    sources: _Sources
+    sources: Sources
     space: SpaceCells
     known: Mapping[str, pl.Series] = field(repr=False)
     returns: pl.Schema
@@ -273,7 +165,7 @@ class DealIntoCells:
         rows = sources.rows(part)
         release, none = sources.release(rows), sources.pieces.read(0).frame.clear()
         check_ends(release, replace(sources.pieces.read(0), frame=none, raw=None))
-        box, cell = self.space.of_boxes(*_hulls(release, _lines(release, none, self.known, sources)))
+        box, cell = self.space.of_boxes(*_hulls(release, lines_of(release, none, self.known, sources)))
         alike = [f"c{at}" for at in range(len(sources.columns.names))]
         renamed = rows.rename(dict(zip(sources.columns.names, alike, strict=True)))
         values = [f"c{sources.columns.names.index(name)}" for name in sources.values]
@@ -289,7 +181,7 @@ class DealIntoCells:
         snapshot, none = sources.records(piece), sources.release(sources.rows(0).clear())
         check_raw(none, snapshot)
         frame = snapshot.frame
-        cell = self.space.of_points(_points(_lines(none, frame, self.known, sources), frame.height))
+        cell = self.space.of_points(_points(lines_of(none, frame, self.known, sources), frame.height))
         columns = {f"r{at}": frame[name] for at, name in enumerate(sources.asked)}
         return pl.DataFrame({CELL: cell, ROWS: np.zeros(frame.height, np.int64), **columns})
 
@@ -298,7 +190,7 @@ class DealIntoCells:
 class FitRecords:
     """Work: which records of a cell of space may be which rows."""
 
-    sources: _Sources
+    sources: Sources
     known: Mapping[str, pl.Series] = field(repr=False)
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -322,7 +214,7 @@ class FitRecords:
             .sort("box", "value")
             .with_row_index("slot")
         )
-        fits, many = candidates(release, _lines(release, records, self.known, sources), raw, slots, None)
+        fits, many = candidates(release, lines_of(release, records, self.known, sources), raw, slots, None)
         kind, slot = fits["kind"].to_numpy().astype(np.int64), fits["slot"].to_numpy().astype(np.int64)
         ways = np.bincount(kind, minlength=len(many))
         if (ways == 0).any():
@@ -333,15 +225,15 @@ class FitRecords:
             {
                 "high": high[slot],
                 "low": low[slot],
-                "kind": np.where(ways[kind] == 1, _SETTLED, number),
+                "kind": np.where(ways[kind] == 1, _PLACED, number),
                 "records": many[kind],
                 ROWS: slots[ROWS].to_numpy()[slot],
             },
             schema=_FIT,
         )
-        settled = pl.col("kind") == _SETTLED
-        taken = found.filter(settled).group_by("high", "low", "kind").agg(pl.col("records").sum(), pl.col(ROWS).first())
-        return pl.concat([taken.select(_FIT.names()), found.filter(~settled)])
+        placed = pl.col("kind") == _PLACED
+        taken = found.filter(placed).group_by("high", "low", "kind").agg(pl.col("records").sum(), pl.col(ROWS).first())
+        return pl.concat([taken.select(_FIT.names()), found.filter(~placed)])
 
     def _marks(self, release: Release, rows: Ints, seed: int) -> Ints:
         """Return a number for what some rows say: their boxes and their values."""
@@ -356,7 +248,7 @@ class FitRecords:
 
 
 @dataclass(frozen=True)
-class InBuckets:
+class FitsInBuckets:
     """Work: what fits, with all that fits some row in one bucket."""
 
     buckets: int
@@ -366,18 +258,18 @@ class InBuckets:
         return table.with_columns((pl.col("high") % self.buckets).cast(pl.Int32).alias(BUCKET))
 
 
-def settled(table: pl.DataFrame) -> pl.DataFrame:
+def not_placed(table: pl.DataFrame) -> pl.DataFrame:
     """Work: take away who fits one kind of rows only; return what may go together of the others."""
-    known = table.filter(pl.col("kind") == _SETTLED).group_by("high", "low").agg(pl.col("records").sum().alias("taken"))
+    known = table.filter(pl.col("kind") == _PLACED).group_by("high", "low").agg(pl.col("records").sum().alias("taken"))
     both = table.join(known, on=["high", "low"], how="left").with_columns(
         (pl.col(ROWS) - pl.col("taken").fill_null(0)).alias("left")
     )
     if (both["left"] < 0).any():
         raise VerificationError(NOT_THE_RECORDS, hint=ANOTHER_SNAPSHOT)
-    return both.filter(pl.col("kind") != _SETTLED).select(_LEFT.names())
+    return both.filter(pl.col("kind") != _PLACED).select(_LEFT.names())
 
 
-def _check_filled(sources: _Sources, engine: Engine, space: SpaceCells, known: Mapping[str, pl.Series]) -> None:
+def _check_filled(sources: Sources, engine: Engine, space: SpaceCells, known: Mapping[str, pl.Series]) -> None:
     """Refuse rows that the records of the table cannot fill."""
     columns, example = sources.columns, sources.pieces.read(0).frame
     types: dict[str, pl.DataType] = {CELL: pl.Int32(), ROWS: pl.Int64()}
@@ -388,7 +280,7 @@ def _check_filled(sources: _Sources, engine: Engine, space: SpaceCells, known: M
     fitted = everything.each(CELL, FitRecords(sources, known), _FIT)
     bucketed = with_column(_FIT, BUCKET, pl.Int32())
     buckets = buckets_of(sources.pieces.rows, engine)
-    left = fitted.map(InBuckets(buckets), bucketed).each(BUCKET, settled, _LEFT)
+    left = fitted.map(FitsInBuckets(buckets), bucketed).each(BUCKET, not_placed, _LEFT)
     try:
         pairs = left.collect(_MOST_PAIRS)
     except TooLargeError:

@@ -25,7 +25,7 @@ class AverageClass(SummedMeasure):
         """Count the groups."""
         return {"groups": len(subject.group_rows)}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Divide."""
         least = smallest_size(subject.release.manifest.promise.guarantee())
         groups = int(sums["groups"])

@@ -85,7 +85,9 @@ class SummedMeasure(Measure):
 
     def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Add up what there is at once."""
-        return self.told({**self.of_classes(subject), **self.of_records(subject), **self.of_points(subject)}, subject)
+        return self.figures(
+            {**self.of_classes(subject), **self.of_records(subject), **self.of_points(subject)}, subject
+        )
 
     def of_classes(self, subject: Subject) -> Sums:  # noqa: ARG002
         """Return what adds up over classes."""
@@ -100,7 +102,7 @@ class SummedMeasure(Measure):
         return {}
 
     @abstractmethod
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Return the figures; of the subject, only what is known of the whole table may be read."""
 
     def merged(self, found: Sequence[Sum]) -> Sum:

@@ -41,7 +41,7 @@ class Certainty(SummedMeasure):
         widths = (column.per_cell(real) @ column.widths for column in columns)
         return {"widths": float(sum(weight * width for weight, width in zip(weights, widths, strict=True)))}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Add what was left out, and divide."""
         columns = subject.columns
         ncp = float(sums["widths"]) + subject.left_out * len(columns)

@@ -29,7 +29,7 @@ class Counts(SummedMeasure):
     }
     place: ClassVar = 110
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
         """Count."""
         return {
             "counterfeits": subject.fakes,

@@ -27,6 +27,6 @@ class Discernibility(SummedMeasure):
         """Add up the squares; in whole numbers, because they are large."""
         return {"squares": int((subject.group_rows**2).sum())}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Add what was left out."""
         return {"dcp": int(sums["squares"]) + subject.left_out * subject.records}

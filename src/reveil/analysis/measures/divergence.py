@@ -59,7 +59,7 @@ class Divergence(SummedMeasure):
         with np.errstate(divide="ignore"):
             return {"kl": float((p * (np.log2(p) + whole - np.log2(density))).sum())}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
         """Return the sum, which is none where the release puts nothing on a record."""
         kl = float(sums["kl"])
         return {"kl": max(kl, 0.0) if np.isfinite(kl) else None}

@@ -34,7 +34,7 @@ class Entropy(SummedMeasure):
         real = subject.class_real
         return {column.attribute.name: float(column.per_cell(real) @ column.entropies) for column in subject.columns}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Add what was left out, and divide."""
         columns, out = subject.columns, subject.left_out
         em = float(sum(float(sums[column.attribute.name]) + out * column.entropy for column in columns))

@@ -35,6 +35,6 @@ class FrequencyEntropy(SummedMeasure):
         bits = np.log2(rows / subject.records)
         return {"bits": float(((rows - fakes) * bits).sum())}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Divide."""
         return {"fem": -float(sums["bits"]) / subject.weight + 0.0}

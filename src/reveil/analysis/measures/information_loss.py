@@ -29,6 +29,6 @@ class InformationLoss(SummedMeasure):
         lost = float(sum(column.rows @ column.widths for column in subject.columns))
         return {"lost": lost, "groups": len(subject.group_rows)}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
         """Divide by the number of groups."""
         return {"ail": float(sums["lost"]) / int(sums["groups"]) if sums["groups"] else 0.0}

@@ -48,7 +48,7 @@ class PrivacyLoss(SummedMeasure):
         binned = [name for name in subject.schema.sensitive if isinstance(subject.schema[name].bins, int)]
         return f"the bins of column {binned[0]!r} are those of the whole table" if binned else None
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Return what was found by attribute."""
         found: dict[str, JSON] = {name: float(sums[name]) for name in subject.schema.sensitive if name in sums}
         return {"privacy_loss": found}

@@ -79,7 +79,7 @@ class QueryError(SummedMeasure):
             counts=[column.counts for column in columns],
         )
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
         """Compare the answers."""
         return {"query_error": compared(sums)}
 

@@ -85,7 +85,7 @@ class SensitiveQueryError(SummedMeasure):
             truth.append(int(inside.sum()))
         return {"truth": np.array(truth, np.float64)}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
         """Compare the answers."""
         return {"query_error_sensitive": compared(sums)}
 

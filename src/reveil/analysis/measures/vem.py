@@ -34,7 +34,7 @@ class VolumeEntropy(SummedMeasure):
         """Add up the attributes."""
         return {"vem": sum(attribute_vem(subject, column) for column in subject.columns)}
 
-    def told(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
         """Return the sum."""
         return {"vem": sums["vem"]}  # type: ignore[dict-item]
 

@@ -49,7 +49,7 @@ class WholeTable:
     @property
     def occurring(self) -> tuple[int, ...]:
         """How many values of each attribute occur."""
-        return tuple(int(np.count_nonzero(own[:-1])) for own in self.counts)
+        return tuple(int(np.count_nonzero(column_counts[:-1])) for column_counts in self.counts)
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def whole_table(coded: Shards, quasi: Sequence[Domain], sensitive: Sequence[Sens
     sizes = [domain.null_code + 1 for domain in quasi] + [domain.size for domain in sensitive]
     laid_out = []
     for at, size in enumerate(sizes):
-        own, many = counted.filter(pl.col("attribute") == at), np.zeros(size, np.int64)
-        many[own["code"].to_numpy()] = own[COUNTED].to_numpy()
+        column_counts, many = counted.filter(pl.col("attribute") == at), np.zeros(size, np.int64)
+        many[column_counts["code"].to_numpy()] = column_counts[COUNTED].to_numpy()
         laid_out.append(many)
     references = {
         domain.name: Reference(many, domain.ordered, domain.levels)
@@ -168,13 +168,13 @@ def group_blocks(
         numbers = table[number].to_numpy()
         for word in range(keys.shape[1]):
             keys[numbers, word] = table[f"k{word}"].to_numpy()
-        for own, name in zip(known, values, strict=True):
-            own[numbers] = table[name].to_numpy()
+        for held, name in zip(known, values, strict=True):
+            held[numbers] = table[name].to_numpy()
     order, ordered = sort_keys(keys)
     del keys
     within_reads = within is not None and within.tags.reads_values
     in_order = [
-        SensitiveAttribute(domain, own[order]) for domain, own in zip(sensitive, known, strict=False) if within_reads
+        SensitiveAttribute(domain, held[order]) for domain, held in zip(sensitive, known, strict=False) if within_reads
     ]
     blocks = build(ordered, scales.bits, method.block, model=within, sensitive=in_order)
     del ordered, in_order
@@ -182,8 +182,8 @@ def group_blocks(
     of_record = np.empty(whole.n, np.int32)
     of_record[records] = np.repeat(np.arange(len(blocks.counts), dtype=np.int32), blocks.counts)
     histograms = {
-        domain.name: Histogram.of_segments(own[records], blocks.offsets[:-1], blocks.offsets[1:], domain.size)
-        for domain, own in zip(sensitive, known, strict=False)  # none where nobody reads values
+        domain.name: Histogram.of_segments(held[records], blocks.offsets[:-1], blocks.offsets[1:], domain.size)
+        for domain, held in zip(sensitive, known, strict=False)  # none where nobody reads values
     }
     del order, records, known
     stats = GroupStats(blocks.counts, histograms, dict(whole.references) if reads else {})
@@ -195,8 +195,8 @@ def group_blocks(
 def _counted(quasi: tuple[Domain, ...], whole: WholeTable) -> Codes:
     """Return codes that occur as often as those of the table: what cells of equally many records ask for."""
     attributes = (
-        Attribute(domain, np.repeat(np.arange(len(own), dtype=np.int32), own))
-        for domain, own in zip(quasi, whole.counts, strict=True)
+        Attribute(domain, np.repeat(np.arange(len(column_counts), dtype=np.int32), column_counts))
+        for domain, column_counts in zip(quasi, whole.counts, strict=True)
     )
     return Codes(tuple(attributes), (), whole.n)
 
