@@ -163,6 +163,28 @@ def test_forged_parts_are_refused(tiny, tmp_path, what):
             verify_file(memory, f"{folder}/", raw)
 
 
+@pytest.mark.parametrize("cells", ["tightest", "label"])
+def test_hierarchies_are_verified_and_measured(tiny, tmp_path, searched, cells):
+    leaves = [f"{n:02};{n // 5}x;*" for n in range(30)]
+    (tmp_path / "zip.csv").write_text("\n".join(leaves) + "\n")
+    frame = table().with_columns(zip=pl.col("zip").cast(pl.String).str.zfill(2))
+    wanted = f'zip = {{ role = "quasi", type = "text", hierarchy = "zip.csv", cells = "{cells}" }}'
+    columns = COLUMNS.replace('zip = "quasi"', wanted)
+    raw, config, memory = published(tmp_path, frame, columns=columns)
+    verify_file(config, f"{tmp_path}/out/", raw)
+    verify_file(memory, f"{tmp_path}/out/", raw)
+    assert len(searched) == 1
+    one, other = (figures(asked, tmp_path, raw, queries=20) for asked in (config, memory))
+    assert all(same(one[key], other[key]) for key in one)
+    swapped = frame.with_columns(zip=pl.col("zip").shift(1, fill_value="29"))
+    place = tmp_path / "other"
+    place.mkdir()
+    raw = written(place, swapped)
+    for asked in (config, memory):
+        with pytest.raises(VerificationError):
+            verify_file(asked, f"{tmp_path}/out/", raw)
+
+
 def figures(config, folder, raw, **more):
     return measure_file(config, raw, f"{folder}/out/", **more)
 

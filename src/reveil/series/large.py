@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from reveil.engines.shards import Engine
     from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.static.in_shards import GroupedShards
-    from reveil.models.encoding import Domains
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.series.config import Config
@@ -101,7 +100,8 @@ def publish_in_shards(
     with ExitStack() as open_:
         engine = open_.enter_context(config.engine.opened(rows))
         stage("reading")
-        pieces, domains, example = read_pieces(config.engine, engine, data, config.schema)
+        pieces, example = read_pieces(config.engine, engine, data, config.schema)
+        domains = domains_of_pieces(pieces, pieces.shards(engine), config.engine.held_bytes)
         shape = Shape.of(example, domains)
         stage("grouping")
         rng = Dice.of_seed(config.seed)
@@ -129,18 +129,14 @@ def publish_in_shards(
 
 def read_pieces(
     settings: EngineSettings, engine: Engine, data: str | Path, schema: Schema
-) -> tuple[TablePieces, Domains, Snapshot]:
-    """Read what the columns of a table mean, and refuse what cannot be published as it is.
-
-    Returns its pieces, what codes mean, and the snapshot without its records.
-    """
+) -> tuple[TablePieces, Snapshot]:
+    """Read a table in pieces; return these, and the snapshot without its records."""
     pieces = pieces_of(data, schema, min(settings.shard_rows, engine.shard_rows))
     listed = pieces.shards(engine)
     pieces = in_one_spelling(pieces, listed, _MOST_TEXTS)
     check_persons_apart(pieces, listed)
-    domains = domains_of_pieces(pieces, listed, settings.held_bytes)
     example = pieces.read(0)
-    return pieces, domains, replace(example, frame=example.frame.clear(), raw=None)
+    return pieces, replace(example, frame=example.frame.clear(), raw=None)
 
 
 def _manifest(config: Config, engine: Engine, grouped: GroupedShards, example: Snapshot, method: Grouper) -> Manifest:

@@ -10,6 +10,7 @@ from reveil.core.defaults import filled
 from reveil.engines.settings import LOCAL
 from reveil.guarantees.comparing import check_promise
 from reveil.guarantees.static.static import Static
+from reveil.models.counting import domains_of_pieces
 from reveil.releases.domains import with_told_edges
 from reveil.releases.folders import in_folder, located
 from reveil.releases.manifest_files import read_manifest
@@ -86,7 +87,7 @@ def verify_large(config: Config, files: LargeFiles, snapshot: str | Path, stage:
     schema = with_told_edges(config.schema, manifest)
     with config.engine.opened(files.rows) as engine:
         stage("reading")
-        pieces, _, example = read_pieces(config.engine, engine, snapshot, schema)
+        pieces, example = read_pieces(config.engine, engine, snapshot, schema)
         stage("verifying")
         asked = asked_for(guarantee, config.method)
         return verify_alone_in_shards(engine, files.folder, manifest, pieces, example, asked, config.engine.held_bytes)
@@ -99,6 +100,7 @@ def measure_large(
     schema = with_told_edges(config.schema, files.manifest)
     with config.engine.opened(files.rows) as engine:
         stage("reading")
-        pieces, domains, example = read_pieces(config.engine, engine, snapshot, schema)
+        pieces, example = read_pieces(config.engine, engine, snapshot, schema)
+        domains = domains_of_pieces(pieces, pieces.shards(engine), config.engine.held_bytes)
         stage("measuring")
         return measure_in_shards(engine, files.folder, files.manifest, pieces, domains, example, workload)

@@ -45,6 +45,7 @@ class Sources:
     manifest: Manifest
     columns: PartColumns
     pieces: TablePieces
+    example: Snapshot  # the columns of the table, without records
 
     def parts(self, engine: Engine) -> Shards:
         """Lay the list of parts out."""
@@ -61,6 +62,11 @@ class Sources:
         if rows.height != self.part_rows[part]:
             raise VerificationError("a part has not as many rows as its manifest says")
         return rows
+
+    @property
+    def nobody(self) -> pl.DataFrame:
+        """The columns of a part, without rows."""
+        return pl.DataFrame(schema=dict(zip(self.columns.names, self.columns.types, strict=True)))
 
     def release(self, rows: pl.DataFrame) -> Release:
         """Return some rows as a release."""
@@ -105,10 +111,10 @@ class DistinctValues:
         return pl.DataFrame(found, schema=_DISTINCT, orient="row")
 
 
-def known_values(pieces: TablePieces, engine: Engine, held: int) -> dict[str, pl.Series]:
+def known_values(pieces: TablePieces, example: Snapshot, engine: Engine, held: int) -> dict[str, pl.Series]:
     """Return the different values of each quasi column; more than one memory is to hold are refused."""
-    names, example = pieces.schema.quasi, pieces.read(0).frame
-    known = {name: example[name].clear() for name in names}
+    names = pieces.schema.quasi
+    known = {name: example.frame[name].clear() for name in names}
     for table in pieces.shards(engine).map(DistinctValues(pieces), _DISTINCT).tables():
         for at, values in table.iter_rows():
             more = pl.read_ipc(io.BytesIO(values)).to_series()

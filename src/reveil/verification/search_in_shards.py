@@ -68,9 +68,11 @@ def verify_alone_in_shards(
     release = release_of(assemble(first.clear(), [], manifest), manifest)
     check_counts(release, pieces, example)
     columns = PartColumns.of(first, pieces.schema)
-    sources = Sources(str(folder), tuple(part.rows for part in manifest.parts or ()), manifest, columns, pieces)
+    sources = Sources(
+        str(folder), tuple(part.rows for part in manifest.parts or ()), manifest, columns, pieces, example
+    )
     marked = sources.parts(engine).map(MarkRows(sources, buckets_of(pieces.rows, engine)), columns.checked)
-    known = known_values(pieces, engine, held)
+    known = known_values(pieces, example, engine, held)
     space = _space(sources, engine, known, release_of(assemble(first, [], manifest), manifest))
     _check_filled(sources, engine, space, known)
     check_groups(marked, release, pieces, example, told, asked)
@@ -123,7 +125,7 @@ class SamplePoints:
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Sample a shard."""
         found = [_POINT.to_frame()]
-        none = self.sources.release(self.sources.rows(0).clear())
+        none = self.sources.release(self.sources.nobody)
         for piece in table.iter_rows(named=True):
             frame = read_piece(piece, self.sources.pieces.schema).frame
             frame = frame[int(-piece["number"] % self.step) :: self.step]
@@ -138,7 +140,7 @@ def _space(sources: Sources, engine: Engine, known: Mapping[str, pl.Series], som
     step = max(1, pieces.rows // _SAMPLE)
     found = pieces.shards(engine).map(SamplePoints(sources, known, step), _POINT).collect()["point"]
     points = np.array(found.to_list(), np.int32).reshape(len(found), len(pieces.schema.quasi))
-    lines = lines_of(some, pieces.read(0).frame.clear(), known, sources)
+    lines = lines_of(some, sources.example.frame, known, sources)
     lo, hi = _hulls(some, lines)
     rooms = np.maximum(hi.astype(np.int64) - lo, 0).mean(axis=0) if len(lo) else np.zeros(lo.shape[1])
     return SpaceCells.of(points, buckets_of(pieces.rows, engine), rooms)
@@ -163,8 +165,8 @@ class DealIntoCells:
     def _rows(self, part: int) -> pl.DataFrame:
         sources = self.sources
         rows = sources.rows(part)
-        release, none = sources.release(rows), sources.pieces.read(0).frame.clear()
-        check_ends(release, replace(sources.pieces.read(0), frame=none, raw=None))
+        release, none = sources.release(rows), sources.example.frame
+        check_ends(release, sources.example)
         box, cell = self.space.of_boxes(*_hulls(release, lines_of(release, none, self.known, sources)))
         alike = [f"c{at}" for at in range(len(sources.columns.names))]
         renamed = rows.rename(dict(zip(sources.columns.names, alike, strict=True)))
@@ -178,7 +180,7 @@ class DealIntoCells:
 
     def _records(self, piece: int) -> pl.DataFrame:
         sources = self.sources
-        snapshot, none = sources.records(piece), sources.release(sources.rows(0).clear())
+        snapshot, none = sources.records(piece), sources.release(sources.nobody)
         check_raw(none, snapshot)
         frame = snapshot.frame
         cell = self.space.of_points(_points(lines_of(none, frame, self.known, sources), frame.height))
@@ -271,7 +273,7 @@ def not_placed(table: pl.DataFrame) -> pl.DataFrame:
 
 def _check_filled(sources: Sources, engine: Engine, space: SpaceCells, known: Mapping[str, pl.Series]) -> None:
     """Refuse rows that the records of the table cannot fill."""
-    columns, example = sources.columns, sources.pieces.read(0).frame
+    columns, example = sources.columns, sources.example.frame
     types: dict[str, pl.DataType] = {CELL: pl.Int32(), ROWS: pl.Int64()}
     types |= {f"c{at}": dtype for at, dtype in enumerate(columns.types)}
     types |= {f"r{at}": example.schema[name] for at, name in enumerate(sources.asked)}

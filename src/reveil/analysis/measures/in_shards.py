@@ -58,7 +58,7 @@ def measured_in_shards(
     """Measure a release part by part: what is known of the whole, the figures of each measure, and what has none."""
     check_folder(folder, manifest)
     whole = known_of(engine, folder, manifest, pieces, domains, example)
-    subject = whole.subject(whole.rows(0).clear(), workload)
+    subject = whole.subject(whole.types.to_frame(), workload)
     summed: list[SummedMeasure] = []
     reasons: dict[str, str] = {}
     for each in measures:
@@ -174,7 +174,7 @@ class MeasureRecords:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Measure the pieces."""
-        found, none = [_SUMS.to_frame()], self.whole.rows(0).clear()
+        found, none = [_SUMS.to_frame()], self.whole.types.to_frame()
         for piece in table["piece"].to_list():
             snapshot = self.whole.snapshot(piece)
             points = _codes(self.whole, snapshot)
