@@ -226,6 +226,17 @@ def test_measures_are_those_of_one_memory(tiny, tmp_path, monkeypatch, asked, co
     assert len(seen) == 2
 
 
+def test_with_records_left_out_the_search_is_in_one_memory(tiny, tmp_path, searched):
+    far = [pl.when(pl.col("pid") < 2).then(900).otherwise(name).alias(name) for name in ("age", "zip")]
+    asked = '[guarantee]\nkind = "static"\nk = 5\nsuppress = 0.1\n[method]\nkind = "bang"\n'
+    raw, config, memory = published(tmp_path, table().with_columns(far), asked=asked)
+    assert verify_file(config, f"{tmp_path}/out/", raw).manifest.suppressed > 0
+    assert not searched
+    one, other = (figures(asked, tmp_path, raw, queries=20) for asked in (config, memory))
+    assert one["suppressed"] > 0
+    assert {key for key in one if not same(one[key], other[key])} == set()
+
+
 def test_what_does_not_add_up_is_said(tiny, tmp_path):
     frame = table().with_columns(age=pl.col("age") / 4, zip=pl.col("zip") * 3)
     columns = COLUMNS.replace('zip = "quasi"', 'zip = { role = "sensitive", bins = 3 }')
