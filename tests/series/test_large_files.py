@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
 import reveil as rv
+from reveil.analysis import measures
+from reveil.analysis.measures.base import Meaning, Measure
 from reveil.core.errors import DataError, ReveilError, VerificationError
 from reveil.core.json_values import FrozenObject
 from reveil.releases.folders import digest_over
@@ -51,8 +54,9 @@ def searched(monkeypatch):
         '[guarantee]\nkind = "static"\nk = 3\n[method]\nkind = "rtree"\n',
     ],
 )
-@pytest.mark.parametrize("engine", ["shard_rows = 30\n", WHOLE])
-def test_a_sound_release_is_verified(tiny, tmp_path, searched, asked, engine):
+def test_a_sound_release_is_verified(tiny, tmp_path, searched, asked):
+    """However it was made: half of them are made in one memory."""
+    engine = WHOLE if "method" in asked else "shard_rows = 30\n"
     raw, config, memory = published(tmp_path, table(), asked=asked, engine=engine)
     found = verify_file(config, f"{tmp_path}/out/", raw)
     assert searched, "this is about the search in shards"
@@ -210,8 +214,8 @@ def same(one, other):
         ('[guarantee]\nkind = "static"\nk = 4\n', COLUMNS.replace('zip = "quasi"', 'zip = "sensitive"')),
     ],
 )
-@pytest.mark.parametrize("engine", ["shard_rows = 30\n", WHOLE])
-def test_measures_are_those_of_one_memory(tiny, tmp_path, monkeypatch, asked, columns, engine):
+def test_measures_are_those_of_one_memory(tiny, tmp_path, monkeypatch, asked, columns):
+    engine = WHOLE if "method" in asked else "shard_rows = 30\n"
     raw, config, memory = published(tmp_path, table(), asked=asked, columns=columns, engine=engine)
     seen = []
     usual = large_files.measure_in_shards
@@ -247,6 +251,26 @@ def test_what_does_not_add_up_is_said(tiny, tmp_path):
     assert one.to_dict()["not_measured"] == one.not_measured
     assert all(same(one[key], other[key]) for key in one if key not in one.not_measured)
     assert "all published ends" in one.not_measured["query_error"]
+
+
+class Widest(Measure):
+    """A measure of another package, which says nothing of what adds up."""
+
+    meanings: ClassVar = {"widest": Meaning("rows of the largest class")}
+
+    def of(self, subject):
+        return {"widest": int(subject.class_rows.max())}
+
+
+def test_a_measure_that_does_not_add_up_is_none(tiny, tmp_path, monkeypatch):
+    raw, config, memory = published(tmp_path, table())
+    usual = measures._measures
+    monkeypatch.setattr(measures, "_measures", lambda: [*usual(), Widest()])
+    one, other = (figures(asked, tmp_path, raw) for asked in (config, memory))
+    assert one["widest"] is None
+    assert "at once" in one.not_measured["widest"]
+    assert other["widest"] >= 4
+    assert one["dcp"] == other["dcp"]
 
 
 def test_measures_of_another_table_are_refused(tiny, tmp_path):

@@ -85,7 +85,7 @@ class SpaceCells:
 
 def _half(points: Points, rooms: npt.NDArray[np.float64]) -> tuple[int, int] | None:
     """Return the column in which points are halved, and up to where; None where they are all alike."""
-    if not len(points):
+    if not points.size:
         return None
     least, most = points.min(axis=0).astype(np.int64), points.max(axis=0).astype(np.int64)
     column = int(((most - least) / (rooms + 1)).argmax())

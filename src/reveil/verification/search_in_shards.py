@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from reveil.verification.cells import QuasiColumn
 
 CELL, ROWS, BUCKET = "cell", "rows", "bucket"
-_POINT = pl.Schema({"point": pl.List(pl.Int32)})
 _FIT = pl.Schema({"high": pl.Int64, "low": pl.Int64, "kind": pl.Int64, "records": pl.Int64, ROWS: pl.Int64})
 _LEFT = with_column(_FIT, "left", pl.Int64())
 _SAMPLE = 1 << 16  # records by which space is cut
@@ -124,22 +123,29 @@ class SamplePoints:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Sample a shard."""
-        found = [_POINT.to_frame()]
+        found = [self.returns.to_frame()]
         none = self.sources.release(self.sources.nobody)
         for piece in table.iter_rows(named=True):
             frame = read_piece(piece, self.sources.pieces.schema).frame
             frame = frame[int(-piece["number"] % self.step) :: self.step]
-            points = _points(lines_of(none, frame, self.known, self.sources), frame.height)
-            found.append(pl.DataFrame({"point": points.tolist()}, schema=_POINT))
+            lines = lines_of(none, frame, self.known, self.sources)
+            columns = {f"p{at}": line.codes for at, line in enumerate(lines)}
+            found.append(pl.DataFrame(columns, schema=self.returns))
         return pl.concat(found)
+
+    @property
+    def returns(self) -> pl.Schema:
+        """The columns of points."""
+        return pl.Schema({f"p{at}": pl.Int32() for at in range(len(self.sources.pieces.schema.quasi))})
 
 
 def _space(sources: Sources, engine: Engine, known: Mapping[str, pl.Series], some: Release) -> SpaceCells:
     """Cut space by some of the records, beside the boxes of some of the rows."""
     pieces = sources.pieces
     step = max(1, pieces.rows // _SAMPLE)
-    found = pieces.shards(engine).map(SamplePoints(sources, known, step), _POINT).collect()["point"]
-    points = np.array(found.to_list(), np.int32).reshape(len(found), len(pieces.schema.quasi))
+    work = SamplePoints(sources, known, step)
+    found = pieces.shards(engine).map(work, work.returns).collect()
+    points = found.to_numpy().astype(np.int32).reshape(found.height, found.width)
     lines = lines_of(some, sources.example.frame, known, sources)
     lo, hi = _hulls(some, lines)
     rooms = np.maximum(hi.astype(np.int64) - lo, 0).mean(axis=0) if len(lo) else np.zeros(lo.shape[1])

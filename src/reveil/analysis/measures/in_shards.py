@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 ROWS, CELL, BUCKET = "rows", "cell", "bucket"
 What = Literal["classes", "records", "points"]
 _SUMS = pl.Schema({"measure": pl.Int32, "name": pl.String, "sum": pl.String})
-_POINT = pl.Schema({"point": pl.List(pl.Int32)})
 _SAMPLE = 1 << 16  # records by which space is cut
 
 
@@ -91,8 +90,9 @@ def _sums(engine: Engine, whole: Whole, workload: Workload, measures: tuple[Summ
     records = whole.sources(engine, parts=False).map(MeasureRecords(whole, workload, measures), _SUMS)
     found.append(records.collect())
     step = max(1, whole.pieces.rows // _SAMPLE)
-    sampled = whole.pieces.shards(engine).map(SampleRecords(whole, step), _POINT).collect()["point"]
-    points = np.array(sampled.to_list(), np.int32).reshape(len(sampled), len(whole.domains.quasi))
+    work = SampleRecords(whole, step)
+    sampled = whole.pieces.shards(engine).map(work, work.returns).collect()
+    points = sampled.to_numpy().astype(np.int32).reshape(sampled.height, sampled.width)
     lo, hi = _hulls(whole.subject(whole.rows(0), workload))
     rooms = np.maximum(hi.astype(np.int64) - lo, 0).mean(axis=0) if len(lo) else np.zeros(points.shape[1])
     space = SpaceCells.of(points, buckets, rooms)
@@ -252,13 +252,18 @@ class SampleRecords:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Sample a shard."""
-        found = [_POINT.to_frame()]
+        found = [self.returns.to_frame()]
         for snapshot, numbers in each_piece(table, self.whole.schema):
             some = np.flatnonzero(numbers % self.step == 0)
             codes = _codes(self.whole, replace(snapshot, frame=snapshot.frame[some], raw=None))
-            points = np.stack(codes, axis=1) if codes else np.zeros((len(some), 0), np.int32)
-            found.append(pl.DataFrame({"point": points.tolist()}, schema=_POINT))
+            columns = {f"p{at}": column_codes for at, column_codes in enumerate(codes)}
+            found.append(pl.DataFrame(columns, schema=self.returns))
         return pl.concat(found)
+
+    @property
+    def returns(self) -> pl.Schema:
+        """The columns of points."""
+        return pl.Schema({f"p{at}": pl.Int32() for at in range(len(self.whole.domains.quasi))})
 
 
 def _codes(whole: Whole, snapshot: Snapshot) -> list[CodeArray]:
