@@ -93,7 +93,7 @@ def test_another_table_is_refused_as_in_memory(tiny, tmp_path, searched, what):
     assert searched
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_small_changes_have_the_verdict_of_one_memory(tiny, tmp_path, searched, seed):
     """Some changes leave a table of which the rows could be: then both say so."""
     _, config, memory = published(tmp_path, table(60, seed), asked='[guarantee]\nkind = "static"\nk = 9\n')
@@ -209,8 +209,12 @@ def same(one, other):
     [
         (ASKED, COLUMNS),
         ('[guarantee]\nkind = "static"\nk = 3\n[method]\nkind = "bang"\n', COLUMNS),
-        (ASKED, COLUMNS.replace('zip = "quasi"', 'zip = { role = "quasi", weight = 3 }')),
-        (ASKED, COLUMNS.replace('sex = "quasi"', 'sex = { role = "quasi", order = ["x", "f", "m"] }')),
+        (
+            ASKED,
+            COLUMNS.replace('zip = "quasi"', 'zip = { role = "quasi", weight = 3 }').replace(
+                'sex = "quasi"', 'sex = { role = "quasi", order = ["x", "f", "m"] }'
+            ),
+        ),
         ('[guarantee]\nkind = "static"\nk = 4\n', COLUMNS.replace('zip = "quasi"', 'zip = "sensitive"')),
     ],
 )
