@@ -136,7 +136,7 @@ def test_who_fits_several_rows_is_a_flow(tiny, tmp_path, monkeypatch):
     assert "shard_rows" in refused.value.hint
 
 
-@pytest.mark.parametrize("what", ["part", "numbers", "claim", "together"])
+@pytest.mark.parametrize("what", ["part", "numbers", "claim", "together", "columns", "rows", "types"])
 def test_forged_parts_are_refused(tiny, tmp_path, what):
     """A forger who writes digests anew is found by what is counted."""
     raw, config, memory = published(tmp_path, table())
@@ -150,6 +150,12 @@ def test_forged_parts_are_refused(tiny, tmp_path, what):
         manifest = replace(manifest, groups=manifest.groups + 1)
     elif what == "claim":
         manifest = replace(manifest, achieved=FrozenObject({**manifest.achieved, "k": 40}))
+    elif what == "columns":
+        parts = [part.rename({"zip": "age", "age": "zip"}) for part in parts]
+    elif what == "types":
+        parts[0] = parts[0].with_columns(pl.lit(1).alias("zip"))
+    elif what == "rows":
+        parts[0] = parts[0].head(3)
     else:
         whole = pl.concat(parts).sort(pl.col("age").struct.field("lo"), "zip", "sex")
         sizes = np.cumsum([0, *(part.height for part in parts)])
@@ -160,6 +166,14 @@ def test_forged_parts_are_refused(tiny, tmp_path, what):
     digest = digest_over(told)
     manifest = replace(manifest, parts=told, digest=digest, digests={"parts": digest})
     (folder / "manifest.json").write_bytes(manifest_bytes(manifest))
+    if what in ("columns", "rows", "types"):
+        for asked in (config, memory):
+            with pytest.raises(ReveilError) as refused:
+                verify_file(asked, f"{folder}/", raw)
+            assert refused.value.exit_code in (1, 2)
+            with pytest.raises(ReveilError):
+                measure_file(asked, raw, f"{folder}/")
+        return
     with pytest.raises(VerificationError):
         verify_file(config, f"{folder}/", raw)
     if what != "together":  # with no more rows than these, only the judge of shards looks at where groups lie
@@ -255,6 +269,16 @@ def test_what_does_not_add_up_is_said(tiny, tmp_path):
     assert one.to_dict()["not_measured"] == one.not_measured
     assert all(same(one[key], other[key]) for key in one if key not in one.not_measured)
     assert "all published ends" in one.not_measured["query_error"]
+
+
+def test_a_folder_that_is_no_release_is_refused_as_ever(tiny, tmp_path):
+    raw, config, _ = published(tmp_path, table())
+    (tmp_path / "out" / "manifest.json").write_text("{}")
+    for path in (f"{tmp_path}/out/", f"{tmp_path}/nowhere/"):
+        with pytest.raises(ReveilError) as refused:
+            verify_file(config, path, raw)
+        assert refused.value.exit_code in (1, 2)
+        assert refused.value.hint
 
 
 class Widest(Measure):

@@ -15,8 +15,7 @@ import polars as pl
 
 from reveil.core.errors import VerificationError
 from reveil.engines.shards import TooLargeError
-from reveil.releases.parsing import assemble
-from reveil.releases.release import Release, release_of
+from reveil.releases.release import Release, release_of_part
 from reveil.tables.pieces import read_piece
 from reveil.tables.schema import Role
 from reveil.verification.cells import line_of
@@ -70,7 +69,7 @@ class Sources:
 
     def release(self, rows: pl.DataFrame) -> Release:
         """Return some rows as a release."""
-        return release_of(assemble(rows, [], self.manifest), self.manifest)
+        return release_of_part(rows, self.manifest, Path(self.folder))
 
     def records(self, piece: int) -> Snapshot:
         """Read the records of a piece."""

@@ -20,8 +20,7 @@ from reveil.core.errors import VerificationError
 from reveil.engines.shards import TooLargeError, with_column
 from reveil.releases.files import read_table
 from reveil.releases.folders import check_folder, part_name
-from reveil.releases.parsing import assemble
-from reveil.releases.release import Release, release_of
+from reveil.releases.release import Release, release_of_part
 from reveil.releases.spaces import SpaceCells
 from reveil.tables.pieces import read_piece
 from reveil.tables.snapshot import canonical_text
@@ -64,7 +63,7 @@ def verify_alone_in_shards(
     check_folder(folder, manifest)
     told = Promised.told(manifest.promise.guarantee())
     first = read_table(folder / part_name(0))
-    release = release_of(assemble(first.clear(), [], manifest), manifest)
+    release = release_of_part(first.clear(), manifest, folder)
     check_counts(release, pieces, example)
     columns = PartColumns.of(first, pieces.schema)
     sources = Sources(
@@ -72,7 +71,7 @@ def verify_alone_in_shards(
     )
     marked = sources.parts(engine).map(MarkRows(sources, buckets_of(pieces.rows, engine)), columns.checked)
     known = known_values(pieces, example, engine, held)
-    space = _space(sources, engine, known, release_of(assemble(first, [], manifest), manifest))
+    space = _space(sources, engine, known, release_of_part(first, manifest, folder))
     _check_filled(sources, engine, space, known)
     check_groups(marked, release, pieces, example, told, asked)
     return replace(release, source=folder)

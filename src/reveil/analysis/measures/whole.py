@@ -12,14 +12,13 @@ import polars as pl
 
 from reveil.analysis.measures.base import RawValues, Subject
 from reveil.analysis.measures.columns import MeasuredColumn
-from reveil.core.errors import DataError
+from reveil.core.errors import DataError, FileError
 from reveil.engines.shards import COUNTED
 from reveil.models.encoding import Attribute
 from reveil.models.statistics import Reference
 from reveil.releases.files import read_table
 from reveil.releases.folders import part_name
-from reveil.releases.parsing import assemble
-from reveil.releases.release import release_of
+from reveil.releases.release import release_of_part
 from reveil.releases.respelling import respelled
 from reveil.tables.pieces import each_piece, read_piece
 from reveil.tables.snapshot import canonical_text
@@ -64,11 +63,18 @@ class Whole:
 
     def rows(self, part: int) -> pl.DataFrame:
         """Read the rows of a part."""
-        return read_table(Path(self.folder) / part_name(part)).select(self.types.names())
+        rows, listed = read_table(Path(self.folder) / part_name(part)), self.manifest.parts or ()
+        if rows.schema != self.types or rows.height != listed[part].rows:
+            raise FileError(
+                "this release cannot be read",
+                file=Path(self.folder) / part_name(part),
+                hint="A part has other columns or rows than its manifest says.",
+            )
+        return rows
 
     def release(self, rows: pl.DataFrame) -> Release:
         """Return some rows as a release."""
-        return respelled(release_of(assemble(rows, [], self.manifest), self.manifest), self.example)
+        return respelled(release_of_part(rows, self.manifest, Path(self.folder)), self.example)
 
     def sources(self, engine: Engine, *, parts: bool = True, pieces: bool = True) -> Shards:
         """Lay out the lists of parts and of pieces."""
@@ -119,7 +125,7 @@ class PartSubject(Subject):
     @property
     def rows(self) -> int:
         """Published rows, of all parts."""
-        return self._known.manifest.rows
+        return sum(part.rows for part in self._known.manifest.parts or ())
 
     @cached_property
     def columns(self) -> tuple[MeasuredColumn, ...]:
