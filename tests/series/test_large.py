@@ -12,6 +12,7 @@ import reveil as rv
 from reveil.core.errors import ConfigError, DataError, FileError, InfeasibleError, ReveilError, VerificationError
 from reveil.engines import disk, scratch
 from reveil.engines import settings as engine_settings
+from reveil.grouping.bang import scales
 from reveil.grouping.groupers import _cutting
 from reveil.releases import parts
 from reveil.series import large
@@ -88,6 +89,10 @@ def both(folder, raw, **more):
         '[guarantee]\nkind = "static"\nk = 2\nl = 1.5\ndiversity = "entropy"\n',
         '[guarantee]\nkind = "static"\nk = 2\nl = 2\ndiversity = "recursive"\nc = 3\n',
         '[guarantee]\nkind = "static"\nk = 3\nt = 0.4\n[method]\nkind = "mondrian"\nchoose = "gain"\n',
+        '[guarantee]\nkind = "static"\nk = 6\n[method]\nkind = "bang"\n',
+        '[guarantee]\nkind = "static"\nk = 4\nl = 2\n[method]\nkind = "bang"\nblock = 2\n',
+        '[guarantee]\nkind = "static"\nk = 3\nt = 0.5\n[method]\nkind = "bang"\nscales = { age = [5, 20] }\n',
+        '[guarantee]\nkind = "static"\nk = 5\n[method]\nkind = "bang"\nblock = 3\nquantile = true\n',
     ],
 )
 def test_shards_and_memory_publish_the_same_rows(tiny, tmp_path, asked):
@@ -109,8 +114,19 @@ def test_shards_and_memory_publish_the_same_rows(tiny, tmp_path, asked):
     verify_file(config_of(tmp_path, asked=asked), f"{tmp_path}/shards/", raw)  # the judge in memory agrees
 
 
+@pytest.mark.parametrize("quantile", ["true", "false"])
+def test_cells_of_more_values_than_there_is_room_for(tiny, tmp_path, monkeypatch, quantile):
+    monkeypatch.setattr(scales, "FINE", 3)
+    frame = table().with_columns(age=(pl.col("age") ** 2))
+    asked = f'[guarantee]\nkind = "static"\nk = 5\n[method]\nkind = "bang"\nblock = 3\nquantile = {quantile}\n'
+    both(tmp_path, written(tmp_path, frame), asked=asked)
+    one, other = rv.Release.read(f"{tmp_path}/shards/"), rv.Release.read(f"{tmp_path}/memory/")
+    assert sorted_text(one).equals(sorted_text(other), null_equal=True)
+
+
 @pytest.mark.slow
-def test_random_tables_are_published_alike(tiny, tmp_path):
+@pytest.mark.parametrize("method", ["mondrian", "bang"])
+def test_random_tables_are_published_alike(tiny, tmp_path, method):
     @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
     @given(tables(min_rows=30, max_rows=120), st.integers(0, 99))
     def same(drawn, number):
@@ -124,7 +140,7 @@ def test_random_tables_are_published_alike(tiny, tmp_path):
             order = "" if schema[name].order is None else f", order = {list(schema[name].order)!r}"
             columns += f'{name} = {{ role = "quasi"{order} }}\n'
         raw = written(folder, drawn.frame)
-        asked = '[guarantee]\nkind = "static"\nk = 2\n'
+        asked = f'[guarantee]\nkind = "static"\nk = 2\n[method]\nkind = "{method}"\n'
         try:
             both(folder, raw, columns=columns, asked=asked)
         except DataError:
@@ -135,7 +151,8 @@ def test_random_tables_are_published_alike(tiny, tmp_path):
     same()
 
 
-def test_the_same_bytes_whatever_the_files_and_workers(tiny, tmp_path, monkeypatch):
+@pytest.mark.parametrize("asked", [ASKED, ASKED + '[method]\nkind = "bang"\n'])
+def test_the_same_bytes_whatever_the_files_and_workers(tiny, tmp_path, monkeypatch, asked):
     frame, digests = table(), []
     for n, many in enumerate((1, 4)):
         folder = tmp_path / str(n)
@@ -144,7 +161,7 @@ def test_the_same_bytes_whatever_the_files_and_workers(tiny, tmp_path, monkeypat
         monkeypatch.setattr(
             disk.DiskEngine, "__init__", lambda self, rows, workers=None, many=many, made=made: made(self, rows, many)
         )
-        found = publish_file(config_of(folder), written(folder, frame, many), f"{folder}/out/")
+        found = publish_file(config_of(folder, asked=asked), written(folder, frame, many), f"{folder}/out/")
         digests.append(found.release.manifest.digest)
         monkeypatch.setattr(disk.DiskEngine, "__init__", made)
     assert digests[0] == digests[1]
@@ -278,6 +295,8 @@ def test_what_is_done_in_memory_whatever_its_size(tiny, tmp_path):
     relaxed = '[guarantee]\nkind = "static"\nk = 3\n[method]\nkind = "mondrian"\ncut = "relaxed"\n'
     config = config_of(tmp_path, asked=relaxed)
     assert "relaxed" in large.reason_against_shards(config)
+    nested = config_of(tmp_path, asked=ASKED + '[method]\nkind = "bang"\nform = "nested"\n')
+    assert "lie in each other" in large.reason_against_shards(nested)
     assert publish_file(config, raw, f"{tmp_path}/out/").release.manifest.engine is None
     suppressing = config_of(tmp_path, asked='[guarantee]\nkind = "static"\nk = 3\nsuppress = 0.1\n')
     assert "suppress" in large.reason_against_shards(suppressing)

@@ -94,15 +94,18 @@ def windows(
     dimensionality: int | None = None,
     selectivity: float = SELECTIVITY,
     seed: int = 0,
+    counts: Sequence[IntArray] | None = None,
 ) -> Windows:
     """Draw queries over coded attributes; the same seed gives the same queries.
 
     ``dimensionality`` is the number of attributes that a query names (None: from one to all of them, at random). Each
     of d attributes gets a run of codes that holds selectivity^(1/d) of its values, counted with their frequency, so
     that about that ``selectivity`` of all records would be inside if attributes were independent. Codes that many
-    records share make it more.
+    records share make it more. ``counts`` are the records of each code, null last, where not all of them are here.
     """
-    usable = np.array([bool((a.codes < a.null_code).any()) for a in attributes], np.bool_)
+    if counts is None:
+        counts = [np.bincount(a.codes, minlength=a.null_code + 1).astype(np.int64) for a in attributes]
+    usable = np.array([bool(column_counts[:-1].any()) for column_counts in counts], np.bool_)
     _check(number, dimensionality, selectivity, seed, int(usable.sum()))
     rng = np.random.default_rng(seed)
     shape = (number, len(attributes))
@@ -112,11 +115,11 @@ def windows(
     used: BoolArray = (rank < dimensions[:, None]) & usable
     share = selectivity ** (1 / dimensions)
     lo, hi = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-    for a, attribute in enumerate(attributes):
+    for a, column_counts in enumerate(counts):
         begin = rng.random(number) * (1 - share)
         if not usable[a]:
             continue
-        until = np.cumsum(np.bincount(attribute.codes, minlength=attribute.null_code + 1)[:-1])
+        until = np.cumsum(column_counts[:-1])
         first = np.minimum(begin * until[-1], until[-1] - 1).astype(np.int64)
         last = np.clip(np.ceil((begin + share) * until[-1]).astype(np.int64) - 1, first, until[-1] - 1)
         lo[:, a], hi[:, a] = np.searchsorted(until, first, "right"), np.searchsorted(until, last, "right")

@@ -82,6 +82,8 @@ def command(
         )
     if json_path != "-":
         click.echo(table(found))
+    for key, reason in found.not_measured.items():
+        console.say(f"note: {key} is not measured in shards: {reason}")
     if json_path is not None:
         write_json(found.to_dict(), json_path, kept)
 

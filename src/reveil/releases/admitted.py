@@ -81,7 +81,8 @@ def admitted_codes(cells: Cells, attribute: Attribute) -> Admitted:
     if attribute.taxonomy is not None and not leaves:
         labels, null = split_label(cells.distinct)
         taxonomy = attribute.taxonomy
-        node = np.array([taxonomy.node_of_label.get(label, -1) if label is not None else -1 for label in labels])
+        nodes = [taxonomy.node_of_label.get(label, -1) if label is not None else -1 for label in labels]
+        node = np.array(nodes, np.int64)
         unknown = (node < 0) & labels.is_not_null().to_numpy()
         if unknown.any():
             raise VerificationError(

@@ -265,6 +265,16 @@ def release_of(table: PublishedTable, manifest: Manifest) -> Release:
     return Release(**columns, manifest=manifest)
 
 
+def release_of_part(rows: pl.DataFrame, manifest: Manifest, folder: Path) -> Release:
+    """Return some rows of a release in a folder as a release; cells that are not those of its manifest are refused."""
+    try:
+        return release_of(assemble(rows, [], manifest), manifest)
+    except _UNREADABLE:
+        raise FileError(
+            "this release cannot be read", file=folder, hint="Its cells do not match its manifest."
+        ) from None
+
+
 def _second_tables(target: Path) -> list[Path]:
     """Return the second tables of a release that stands here already, by its own manifest; nobody else's file."""
     try:

@@ -34,13 +34,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.static.in_shards import GroupedShards
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.series.config import Config
     from reveil.series.published import Stage
     from reveil.tables.pieces import TablePieces
+    from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
 
 _MOST_TEXTS = 10_000_000  # different spellings that are held at once
@@ -94,11 +97,12 @@ def publish_in_shards(
     """Publish a large table; what is answered has the manifest, and none of the rows."""
     method = config.method or Mondrian()
     assert isinstance(config.guarantee, Static)  # noqa: S101  (asked before)
-    assert isinstance(method, Mondrian)  # noqa: S101  (no other has cells)
     with ExitStack() as open_:
         engine = open_.enter_context(config.engine.opened(rows))
         stage("reading")
-        pieces, shape, example = _read(config, engine, data)
+        pieces, example = read_pieces(config.engine, engine, data, config.schema)
+        domains = domains_of_pieces(pieces, pieces.shards(engine), config.engine.held_bytes)
+        shape = Shape.of(example, domains)
         stage("grouping")
         rng = Dice.of_seed(config.seed)
         grouped = group_in_shards(
@@ -123,19 +127,19 @@ def publish_in_shards(
     return Published(replace(release, source=place), "published", note=noted(*unusual, *warnings(example)))
 
 
-def _read(config: Config, engine: Engine, data: str | Path) -> tuple[TablePieces, Shape, Snapshot]:
-    """Read what the columns of a table mean, and refuse what cannot be published as it is."""
-    settings = config.engine
-    pieces = pieces_of(data, config.schema, min(settings.shard_rows, engine.shard_rows))
+def read_pieces(
+    settings: EngineSettings, engine: Engine, data: str | Path, schema: Schema
+) -> tuple[TablePieces, Snapshot]:
+    """Read a table in pieces; return these, and the snapshot without its records."""
+    pieces = pieces_of(data, schema, min(settings.shard_rows, engine.shard_rows))
     listed = pieces.shards(engine)
     pieces = in_one_spelling(pieces, listed, _MOST_TEXTS)
     check_persons_apart(pieces, listed)
-    domains = domains_of_pieces(pieces, listed, settings.held_bytes)
     example = pieces.read(0)
-    return pieces, Shape.of(example, domains), replace(example, frame=example.frame.clear(), raw=None)
+    return pieces, replace(example, frame=example.frame.clear(), raw=None)
 
 
-def _manifest(config: Config, engine: Engine, grouped: GroupedShards, example: Snapshot, method: Mondrian) -> Manifest:
+def _manifest(config: Config, engine: Engine, grouped: GroupedShards, example: Snapshot, method: Grouper) -> Manifest:
     guarantee, schema = config.guarantee, example.schema
     assert isinstance(guarantee, Static)  # noqa: S101  (asked before)
     manifest = make_manifest(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reveil.analysis.measures import Measures, measure
+from reveil.analysis.measures import Measures, measure, workload_of
 from reveil.releases.foreign import read_release
+from reveil.series.large_files import large_files, measure_large
 from reveil.series.published import Stage, silent
 from reveil.series.reading import selected
 from reveil.series.series import Series
@@ -30,6 +31,9 @@ def measure_file(
     stage: Stage = silent,
 ) -> Measures:
     """Measure what a release leaves of the table it was made from; ``where`` is the expression it was made with."""
+    files = large_files(config, release_path, raw_path, where)
+    if files is not None:
+        return measure_large(config, files, raw_path, workload_of(queries, seed, dimensions, selectivity), stage)
     stage("reading")
     release = read_release(release_path, config.schema)
     raw: object = raw_path

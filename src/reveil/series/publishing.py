@@ -26,6 +26,7 @@ from reveil.series.alarms import figures_of
 from reveil.series.asking import asked_for, described
 from reveil.series.finding import measures_of
 from reveil.series.large import publish_in_shards, rows_for_shards
+from reveil.series.large_files import large_files, verify_large
 from reveil.series.lines import noted
 from reveil.series.published import Stage, silent
 from reveil.series.reading import selected
@@ -154,7 +155,14 @@ def verify_series(
 def verify_file(
     config: Config, release: str | Path, snapshot: str | Path, *, where: str | None = None, stage: Stage = silent
 ) -> Release:
-    """Verify a published file against the file it came from; ``where`` is the expression it was published with."""
+    """Verify a published file against the file it came from; ``where`` is the expression it was published with.
+
+    Of a large one in parts, what is returned has the manifest, and none of the rows.
+    """
+    files = large_files(config, release, snapshot, where)
+    found = None if files is None else verify_large(config, files, snapshot, stage)
+    if found is not None:
+        return found
     stage("reading")
     written, method = Release.read(release), config.method
     guarantee = filled(config.guarantee, written.manifest.promise.settings)  # where no vault knows how it began

@@ -197,7 +197,8 @@ def _labels(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
     labels, null = split_label(cells.distinct)
     place = {label: node for node, label in enumerate(taxonomy.labels)}
     node = np.array(
-        [-1 if label is None else taxonomy.node_of_label.get(label, place.get(label, -2)) for label in labels]
+        [-1 if label is None else taxonomy.node_of_label.get(label, place.get(label, -2)) for label in labels],
+        np.int64,
     )
     if (node == -2).any():
         raise VerificationError(f"column {column.name!r} has labels that its hierarchy does not", column=column.name)

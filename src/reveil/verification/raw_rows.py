@@ -50,7 +50,7 @@ def check_raw(release: Release, snapshot: Snapshot) -> None:
         check_visits(frame, visits, snapshot, names)
     else:
         _check_values(frame, snapshot, names)
-    _check_ends(release, snapshot)
+    check_ends(release, snapshot)
 
 
 def described(snapshot: Snapshot, visits: Visits) -> dict[str, str]:
@@ -83,7 +83,7 @@ def _plain(value: object) -> object:
     return float(value) if isinstance(value, Fraction | int | float) else value
 
 
-def _check_ends(release: Release, snapshot: Snapshot) -> None:
+def check_ends(release: Release, snapshot: Snapshot) -> None:
     """Refuse cells that show more than the declared ends; records of earlier releases may be from before them."""
     if release.manifest.dirty or release.manifest.stale:
         return

@@ -65,7 +65,7 @@ def check_assignment(
         slots = _rows_alike({"box": release.classes, "value": told})
     else:
         slots = _rows_alike({"box": release.classes, "group": groups.of_row, "value": told})
-    fits, kinds = _candidates(release, lines, raw, slots, deepest)
+    fits, kinds = candidates(release, lines, raw, slots, deepest)
     seats = None
     if groups.fakes.any():
         seats = Seats(slots["group"].to_numpy().astype(np.int64), groups.real)
@@ -86,7 +86,7 @@ def check_two_tables(
     likewise the second: exact for each of the two. That one and the same assignment fills both, only placements say.
     """
     names = batch.columns[1:-1]
-    raw, told = _numbered(snapshot.frame.select(names), batch.drop(GROUP, COUNT))
+    raw, told = numbered_alike(snapshot.frame.select(names), batch.drop(GROUP, COUNT))
     plain, row_plain = _values(snapshot, release)
     places = _places(release, lines)
     records = pl.DataFrame({"point": places.of_record, "plain": plain, "value": raw})
@@ -130,7 +130,7 @@ def _enough(first: pl.DataFrame, places: _Places, plain: Ints) -> bool:
     return bool((both["rows"] <= both["records"].fill_null(0)).all())
 
 
-def _candidates(
+def candidates(
     release: Release, lines: Sequence[QuasiColumn], values: Ints, slots: pl.DataFrame, deepest: Codes | None
 ) -> tuple[pl.DataFrame, Ints]:
     """Return which kind of records fits which slot, and how many records each kind has.
@@ -212,10 +212,10 @@ def _values(snapshot: Snapshot, release: Release) -> tuple[Ints, Ints]:
     """Number the combinations of values of records and of rows alike."""
     if not release.values.columns:
         return np.zeros(snapshot.frame.height, np.int64), np.zeros(len(release.classes), np.int64)
-    return _numbered(snapshot.frame.select(release.values.columns), release.values)
+    return numbered_alike(snapshot.frame.select(release.values.columns), release.values)
 
 
-def _numbered(one: pl.DataFrame, other: pl.DataFrame) -> tuple[Ints, Ints]:
+def numbered_alike(one: pl.DataFrame, other: pl.DataFrame) -> tuple[Ints, Ints]:
     """Number the distinct rows of two tables with the same columns alike."""
     try:
         both = pl.concat([one, other.select(one.columns).cast(dict(one.schema))])  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """What runs in the one session of this process."""
 
+import json
 import os
 import resource
 
@@ -95,6 +96,25 @@ def test_the_bytes_are_those_of_the_disk_engine(session, folder):
         assert done.returncode == 0, done.stderr
         assert len(tables.parts(folder / out)) == 3
         assert tables.parts(folder / out) == tables.parts(folder / "disk")
+
+
+def test_bang_verify_and_measure_on_spark(session, folder, tmp_path):
+    """What else is done in shards gives on Spark what it gives on the disk."""
+    said = {}
+    for kind in ("reveil", "spark"):
+        config = folder / f"bang_{kind}.toml"
+        config.write_text((folder / f"{kind}.toml").read_text() + '\n[method]\nkind = "bang"\n')
+        out = f"{folder / kind}.bang/"
+        done = reveil("publish", folder / "table.parquet", "-c", config, "-o", out)
+        assert done.returncode == 0, done.stderr
+        done = reveil("verify", out, folder / "table.parquet", "-c", config)
+        assert done.returncode == 0, done.stderr
+        asked = ("--queries", "20", "--json", tmp_path / f"{kind}.json")
+        done = reveil("measure", folder / "table.parquet", out, "-c", config, *asked)
+        assert done.returncode == 0, done.stderr
+        said[kind] = json.loads((tmp_path / f"{kind}.json").read_text())
+    assert tables.parts(folder / "reveil.bang") == tables.parts(folder / "spark.bang")
+    assert said["reveil"] == said["spark"]
 
 
 def test_values_that_the_driver_cannot_hold_are_refused(session, folder, monkeypatch):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from reveil.analysis.measures.base import Meaning, Measure, Subject, Workload
@@ -26,8 +26,15 @@ from reveil.releases.respelling import respelled
 from reveil.tables.snapshot import read_snapshot
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reveil.engines.shards import Engine
+    from reveil.models.encoding import Domains
+    from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
+    from reveil.tables.pieces import TablePieces
     from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
 
 __all__ = ["FORMAT", "Meaning", "Measure", "Measures", "Subject", "meanings", "measure"]
 
@@ -38,11 +45,21 @@ class Measures(Mapping[str, JSON]):
     """The measures of one release by key: numbers, mappings of numbers, or None where there is nothing to measure.
 
     ``records`` and ``rows`` are those of the snapshot and of the release, ``whole`` is what counterfeits are
-    counted among: the rows, or the values in all tables of sensitive columns.
+    counted among: the rows, or the values in all tables of sensitive columns. ``not_measured`` says why a measure of a
+    release that one memory does not hold is None.
     """
 
-    def __init__(self, values: Mapping[str, JSON], *, records: int, rows: int, whole: int | None = None) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, JSON],
+        *,
+        records: int,
+        rows: int,
+        whole: int | None = None,
+        not_measured: Mapping[str, str] | None = None,
+    ) -> None:
         self._values = dict(values)
+        self.not_measured = dict(not_measured or {})
         self.records = records
         self.rows = rows
         self.whole = rows if whole is None else whole
@@ -68,7 +85,8 @@ class Measures(Mapping[str, JSON]):
 
     def to_dict(self) -> dict[str, JSON]:
         """Return what is written as JSON."""
-        return {"format": FORMAT, "measures": {key: _plain(value) for key, value in self.items()}}
+        said: dict[str, JSON] = {"format": FORMAT, "measures": {key: _plain(value) for key, value in self.items()}}
+        return {**said, "not_measured": dict(self.not_measured)} if self.not_measured else said
 
 
 def measure(
@@ -94,24 +112,57 @@ def measure(
     schema = with_told_edges(schema, published.manifest)
     snapshot = read_snapshot(frame, schema.steadied() if "beta" in published.manifest.promise.settings else schema)
     published = respelled(translated(published, snapshot), snapshot)
-    written = written_queries(queries) if isinstance(queries, str | os.PathLike) else ()
-    number = 0 if isinstance(queries, str | os.PathLike) else queries
-    workload = Workload(number, seed, dimensionality, selectivity, written)
+    workload = workload_of(queries, seed, dimensionality, selectivity)
     subject = Subject(snapshot, published, workload)
-    found: dict[str, JSON] = {}
-    for each in _measures():
-        for key, value in each.of(subject).items():
-            if key in found:
-                raise ConfigError(
-                    f"two measures are called {key!r}", hint="Uninstall one of the packages that add them."
-                )
-            found[key] = value
+    found = _together(each.of(subject) for each in _measures())
     whole = subject.rows
     if published.seconds:
         whole = whole * len(published.seconds) + published.manifest.counterfeits.total
         views = [Subject(snapshot, view, workload) for view in column_views(published, joint=False)]
         found |= _by_column(views, published)
     return Measures(found, records=subject.records, rows=subject.rows, whole=whole)
+
+
+def measure_in_shards(
+    engine: Engine,
+    folder: Path,
+    manifest: Manifest,
+    pieces: TablePieces,
+    domains: Domains,
+    example: Snapshot,
+    workload: Workload,
+) -> Measures:
+    """Measure a release in parts beside its table in pieces; ``example`` has the columns of the table, as read."""
+    from reveil.analysis.measures.in_shards import measured_in_shards
+
+    subject, told, reasons = measured_in_shards(
+        engine, folder, manifest, pieces, domains, example, workload, _measures()
+    )
+    found = _together(told)
+    ordered = {key: found[key] for key in meanings()}
+    return Measures(ordered, records=subject.records, rows=subject.rows, not_measured=reasons)
+
+
+def workload_of(
+    queries: int | str | os.PathLike[str], seed: int, dimensionality: int | None, selectivity: float
+) -> Workload:
+    """Return the queries that are asked: so many random ones, or those of a file."""
+    written = written_queries(queries) if isinstance(queries, str | os.PathLike) else ()
+    number = 0 if isinstance(queries, str | os.PathLike) else queries
+    return Workload(number, seed, dimensionality, selectivity, written)
+
+
+def _together(told: Iterable[Mapping[str, JSON]]) -> dict[str, JSON]:
+    """Put the figures of all measures together."""
+    found: dict[str, JSON] = {}
+    for figures in told:
+        for key, value in figures.items():
+            if key in found:
+                raise ConfigError(
+                    f"two measures are called {key!r}", hint="Uninstall one of the packages that add them."
+                )
+            found[key] = value
+    return found
 
 
 def _by_column(views: list[Subject], whole: Release) -> dict[str, JSON]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 from reveil.core.json_values import JSON, objects_in
 
 
-class AverageClass(Measure):
+class AverageClass(SummedMeasure):
     """``c_avg``: how many times larger the groups are than they would have to be.
 
     *Definition*: (rows/k) / groups, with the k of the model, else its m, else its l; none of them, no value.
@@ -21,10 +21,14 @@ class AverageClass(Measure):
     meanings: ClassVar = {"c_avg": Meaning("average group size over the smallest allowed", "smaller")}
     place: ClassVar = 50
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_classes(self, subject: Subject) -> Sums:
+        """Count the groups."""
+        return {"groups": len(subject.group_rows)}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
         """Divide."""
         least = smallest_size(subject.release.manifest.promise.guarantee())
-        groups = len(subject.group_rows)
+        groups = int(sums["groups"])
         return {"c_avg": None if least is None or not groups else subject.rows / least / groups}
 
 

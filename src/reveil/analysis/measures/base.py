@@ -20,28 +20,31 @@ them over the block: the box without the boxes directly inside it.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from reveil.analysis.measures.columns import MeasuredColumn
 from reveil.core.errors import DataError, shown
-from reveil.models.encoding import FloatArray, encode_quasi
+from reveil.models.encoding import FloatArray, encode_quasi, encode_sensitive
 from reveil.releases.column_views import first_table
 from reveil.releases.groups import ReleaseGroups, groups_of
 from reveil.releases.nesting import Nesting, nesting_of
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import polars as pl
+    from collections.abc import Mapping, Sequence
 
     from reveil.analysis.workload import WrittenQuery
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.json_values import JSON
+    from reveil.models.domains import SensitiveDomain
+    from reveil.models.statistics import Reference
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.tables.snapshot import Snapshot
@@ -66,6 +69,68 @@ class Measure(ABC):
     @abstractmethod
     def of(self, subject: Subject) -> Mapping[str, JSON]:
         """Measure; plain numbers, or mappings of them, by key. None where there is nothing to measure."""
+
+
+Sum = int | float | FloatArray
+Sums = dict[str, Sum]
+
+
+class SummedMeasure(Measure):
+    """A measure that follows from what adds up: a release that one memory does not hold is measured part by part.
+
+    A part has all the rows of its classes (:meth:`of_classes`), or some records (:meth:`of_records`), or the records of
+    some cell of space with the boxes around them (:meth:`of_points`); what is known of the whole table (how many
+    records and rows, how often each value occurs) a part knows, too.
+    """
+
+    def of(self, subject: Subject) -> Mapping[str, JSON]:
+        """Add up what there is at once."""
+        return self.figures(
+            {**self.of_classes(subject), **self.of_records(subject), **self.of_points(subject)}, subject
+        )
+
+    def of_classes(self, subject: Subject) -> Sums:  # noqa: ARG002
+        """Return what adds up over classes."""
+        return {}
+
+    def of_records(self, subject: Subject) -> Sums:  # noqa: ARG002
+        """Return what adds up over records."""
+        return {}
+
+    def of_points(self, subject: Subject) -> Sums:  # noqa: ARG002
+        """Return what adds up over records that lie in boxes."""
+        return {}
+
+    @abstractmethod
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+        """Return the figures; of the subject, only what is known of the whole table may be read."""
+
+    def merged(self, found: Sequence[Sum]) -> Sum:
+        """Put together what several parts have under one name."""
+        if isinstance(found[0], np.ndarray):
+            return np.asarray(np.sum(np.stack([np.asarray(one) for one in found]), axis=0), np.float64)
+        whole = [one for one in found if isinstance(one, int)]
+        return sum(whole) if len(whole) == len(found) else math.fsum(float(one) for one in found)
+
+    def reason_against_parts(self, subject: Subject) -> str | None:  # noqa: ARG002
+        """Say why this release cannot be measured part by part, or None."""
+        return None
+
+
+@dataclass(frozen=True)
+class RawValues:
+    """The values of a sensitive column as records have them: how many, how often each, and the code of each text."""
+
+    ordered: bool
+    size: int
+    counts: IntArray
+    known: pl.DataFrame = field(repr=False)  # text, code
+
+    def coded(self, values: pl.Series) -> CodeArray:
+        """Return the code of each value; null and strangers have the last one."""
+        texts = pl.DataFrame({"text": canonical_text(values)})
+        joined = texts.join(self.known, on="text", how="left", maintain_order="left")["code"].fill_null(self.size)
+        return joined.to_numpy()
 
 
 @dataclass(frozen=True)
@@ -170,6 +235,25 @@ class Subject:
             for name in self.schema.quasi
             if name in cells
         )
+
+    def raw_values(self, name: str) -> RawValues:
+        """Return what values records have in a sensitive column, without bins."""
+        known: dict[str, RawValues] = vars(self).setdefault("_raw_values", {})
+        if name not in known:
+            known[name] = self._raw_values_of(name)
+        return known[name]
+
+    def _raw_values_of(self, name: str) -> RawValues:
+        encoded = encode_sensitive(self.snapshot.frame[name], replace(self.schema[name], bins=None))
+        values = self.snapshot.frame[name]
+        raw = np.where(values.is_null().to_numpy(), encoded.domain, encoded.codes).astype(np.int32)
+        known = pl.DataFrame({"text": canonical_text(values), "code": raw}).drop_nulls("text").unique("text")
+        counts = np.bincount(raw, minlength=encoded.domain + 1)[:-1].astype(np.int64)
+        return RawValues(encoded.ordered, encoded.domain, counts, known)
+
+    def published_domain(self, name: str) -> tuple[SensitiveDomain, Reference] | None:  # noqa: ARG002
+        """Return what the published values of a column are in the whole release; None: this is the whole release."""
+        return None
 
     @cached_property
     def nesting(self) -> Nesting | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 from reveil.analysis.measures.columns import weights_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class Certainty(Measure):
+class Certainty(SummedMeasure):
     """``ncp`` and ``gcp``: how wide the published cells are.
 
     *Definition*: a cell costs its width over that of the domain: (hi - lo)/(max - min) for numbers and dates, on real
@@ -33,13 +33,17 @@ class Certainty(Measure):
     }
     place: ClassVar = 20
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_classes(self, subject: Subject) -> Sums:
         """Add up widths, each as often as its cell is published for a record."""
         columns = subject.columns
         real = subject.class_real
         weights = weights_of(columns)
         widths = (column.per_cell(real) @ column.widths for column in columns)
-        published = float(sum(weight * width for weight, width in zip(weights, widths, strict=True)))
-        ncp = published + subject.left_out * len(columns)
+        return {"widths": float(sum(weight * width for weight, width in zip(weights, widths, strict=True)))}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+        """Add what was left out, and divide."""
+        columns = subject.columns
+        ncp = float(sums["widths"]) + subject.left_out * len(columns)
         # A sum of shares may exceed the number of cells by a rounding; a mean width does not exceed 1.
         return {"ncp": ncp, "gcp": min(ncp / (subject.accounted * len(columns)), 1.0)}

@@ -37,13 +37,15 @@ def weights_of(columns: Sequence[MeasuredColumn]) -> list[float]:
 class MeasuredColumn:
     """A quasi attribute of the snapshot beside its published cells.
 
-    ``foreign``: cells may hold values that the snapshot does not have; such values admit no code.
+    ``foreign``: cells may hold values that the snapshot does not have; such values admit no code. ``known``: records of
+    the snapshot per code, where not all of them are here.
     """
 
     attribute: Attribute
     cells: Cells
     class_rows: IntArray = field(repr=False)
     foreign: bool = field(default=False, kw_only=True)
+    known: IntArray | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def index(self) -> CodeArray:
@@ -132,6 +134,8 @@ class MeasuredColumn:
     @cached_property
     def counts(self) -> IntArray:
         """Records of the snapshot per code, null last."""
+        if self.known is not None:
+            return self.known
         return np.bincount(self.attribute.codes, minlength=self.attribute.null_code + 1).astype(np.int64)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class Counts(Measure):
+class Counts(SummedMeasure):
     """``counterfeits``, ``suppressed``, ``withheld`` and ``dirty``: rows that are no record, and records without a row.
 
     *Definition*: counterfeits are fake rows; suppressed records were left out because of this release, withheld ones
@@ -29,7 +29,7 @@ class Counts(Measure):
     }
     place: ClassVar = 110
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
         """Count."""
         return {
             "counterfeits": subject.fakes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class Discernibility(Measure):
+class Discernibility(SummedMeasure):
     """``dcp``: each row costs as much as there are rows it cannot be told from.
 
     *Definition*: the sum over groups of size squared. *Range*: from rows (all different) to records squared, and
@@ -23,7 +23,10 @@ class Discernibility(Measure):
     meanings: ClassVar = {"dcp": Meaning("discernibility: the sum over groups of size squared", "smaller")}
     place: ClassVar = 10
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_classes(self, subject: Subject) -> Sums:
         """Add up the squares; in whole numbers, because they are large."""
-        squares = int((subject.group_rows**2).sum())
-        return {"dcp": squares + subject.left_out * subject.records}
+        return {"squares": int((subject.group_rows**2).sum())}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+        """Add what was left out."""
+        return {"dcp": int(sums["squares"]) + subject.left_out * subject.records}

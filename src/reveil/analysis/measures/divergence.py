@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 from reveil.core.arrays import CodeArray, IntArray, offsets_of
 from reveil.core.kernels import densities, ranges
 from reveil.releases.nesting import wide_type
@@ -26,7 +26,7 @@ CHUNK = 1 << 15  # points that one thread takes at a time
 FINENESS = 1 << 30  # at most, of twice a place in the order of an attribute
 
 
-class Divergence(Measure):
+class Divergence(SummedMeasure):
     """``kl``: how far the joint distribution of the quasi attributes in the release is from the raw one, in bits.
 
     *Definition*: the sum over the distinct raw points of p log2(p/q), p being the point's share of the raw records
@@ -41,7 +41,7 @@ class Divergence(Measure):
     meanings: ClassVar = {"kl": Meaning("bits between the raw and the published joint distribution", "smaller")}
     place: ClassVar = 40
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_points(self, subject: Subject) -> Sums:
         """Compare the two densities where there are records.
 
         Densities are taken relative to an even one over the whole domain, because volumes outgrow numbers.
@@ -57,7 +57,11 @@ class Divergence(Measure):
         density = np.maximum(box_weights(columns, points, weights), 0) + subject.left_out / total
         p = counts / subject.records
         with np.errstate(divide="ignore"):
-            kl = float((p * (np.log2(p) + whole - np.log2(density))).sum())
+            return {"kl": float((p * (np.log2(p) + whole - np.log2(density))).sum())}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+        """Return the sum, which is none where the release puts nothing on a record."""
+        kl = float(sums["kl"])
         return {"kl": max(kl, 0.0) if np.isfinite(kl) else None}
 
 
@@ -104,7 +108,7 @@ def distinct_points(columns: Sequence[MeasuredColumn]) -> tuple[CodeArray, IntAr
 def box_weights(columns: Sequence[MeasuredColumn], points: CodeArray, weights: FloatArray) -> FloatArray:
     """Return for each point the sum of the weights of the classes whose box holds it."""
     # The tree knows boxes from end to end: over gaps in sets, and up to the null code where null is admitted.
-    low, high = (np.stack(ends) for ends in zip(*map(_hull, columns), strict=True))
+    low, high = (np.stack(ends) for ends in zip(*map(hull, columns), strict=True))
     filled = np.flatnonzero((low <= high).all(axis=0))  # a fake's box may admit nothing that the snapshot knows
     if not len(filled):
         return np.zeros(len(points))
@@ -128,7 +132,7 @@ def box_weights(columns: Sequence[MeasuredColumn], points: CodeArray, weights: F
     return out
 
 
-def _hull(column: MeasuredColumn) -> tuple[IntArray, IntArray]:
+def hull(column: MeasuredColumn) -> tuple[IntArray, IntArray]:
     """Return the ends of each class's cell, the null code being the highest."""
     admitted = column.admitted
     low = np.where(admitted.null & (admitted.lo > admitted.hi), column.attribute.null_code, admitted.lo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class Entropy(Measure):
+class Entropy(SummedMeasure):
     """``em`` and ``em_mean``: how uncertain the cells leave a reader who knows each column's distribution.
 
     *Definition*: for each cell the entropy, in bits, of the original value given that it lies in the published set,
@@ -29,9 +29,13 @@ class Entropy(Measure):
     }
     place: ClassVar = 30
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_classes(self, subject: Subject) -> Sums:
         """Add up entropies, each as often as its cell is published for a record."""
-        columns = subject.columns
-        real, out = subject.class_real, subject.left_out
-        em = float(sum(column.per_cell(real) @ column.entropies + out * column.entropy for column in columns))
+        real = subject.class_real
+        return {column.attribute.name: float(column.per_cell(real) @ column.entropies) for column in subject.columns}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+        """Add what was left out, and divide."""
+        columns, out = subject.columns, subject.left_out
+        em = float(sum(float(sums[column.attribute.name]) + out * column.entropy for column in columns))
         return {"em": em, "em_mean": em / (subject.accounted * len(columns))}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class FrequencyEntropy(Measure):
+class FrequencyEntropy(SummedMeasure):
     """``fem``: how much the groups tell by being small.
 
     *Definition*: the sum over groups of -(size/(T+F)) log2((size + fakes)/T), with size the real records of the
@@ -28,9 +28,13 @@ class FrequencyEntropy(Measure):
     meanings: ClassVar = {"fem": Meaning("frequency entropy: bits told by the sizes of the groups", "larger")}
     place: ClassVar = 70
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_classes(self, subject: Subject) -> Sums:
         """Add up the bits; what is in a group of all the records tells nothing."""
         filled = subject.group_rows > 0
         rows, fakes = subject.group_rows[filled], subject.group_fakes[filled]
         bits = np.log2(rows / subject.records)
-        return {"fem": -float(((rows - fakes) * bits).sum()) / subject.weight + 0.0}
+        return {"bits": float(((rows - fakes) * bits).sum())}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+        """Divide."""
+        return {"fem": -float(sums["bits"]) / subject.weight + 0.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class InformationLoss(Measure):
+class InformationLoss(SummedMeasure):
     """``ail``: the widths that a group's rows lose together, averaged over groups.
 
     *Definition*: the mean over groups of size x the sum of the widths of its cells (as for ``ncp``), not divided by
@@ -24,8 +24,11 @@ class InformationLoss(Measure):
     meanings: ClassVar = {"ail": Meaning("average information loss: size x widths of a group", "smaller")}
     place: ClassVar = 60
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
-        """Add up widths over rows, then divide by the number of groups."""
-        groups = len(subject.group_rows)
+    def of_classes(self, subject: Subject) -> Sums:
+        """Add up widths over rows."""
         lost = float(sum(column.rows @ column.widths for column in subject.columns))
-        return {"ail": lost / groups if groups else 0.0}
+        return {"lost": lost, "groups": len(subject.group_rows)}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+        """Divide by the number of groups."""
+        return {"ail": float(sums["lost"]) / int(sums["groups"]) if sums["groups"] else 0.0}

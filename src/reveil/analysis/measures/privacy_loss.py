@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 from reveil.core.errors import DataError
 from reveil.core.json_values import objects_in
 from reveil.models.domains import SensitiveDomain
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class PrivacyLoss(Measure):
+class PrivacyLoss(SummedMeasure):
     """``privacy_loss``: per sensitive attribute, how far the farthest group is from the table.
 
     *Definition*: the largest earth mover's distance between the values of a group and those of all published rows,
@@ -34,19 +34,37 @@ class PrivacyLoss(Measure):
     meanings: ClassVar = {"privacy_loss": Meaning("largest distance of a group to the table", "smaller")}
     place: ClassVar = 90
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_classes(self, subject: Subject) -> Sums:
         """Measure every sensitive attribute that is published."""
         published = [name for name in subject.schema.sensitive if name in subject.published_values[1].columns]
-        return {"privacy_loss": {name: _largest(subject, name) for name in published}}
+        return {name: _largest(subject, name) for name in published}
+
+    def merged(self, found: Sequence[Sum]) -> Sum:
+        """Return the largest."""
+        return max(float(one) for one in found)
+
+    def reason_against_parts(self, subject: Subject) -> str | None:
+        """Bins of a column are looked for in the whole table."""
+        binned = [name for name in subject.schema.sensitive if isinstance(subject.schema[name].bins, int)]
+        return f"the bins of column {binned[0]!r} are those of the whole table" if binned else None
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:
+        """Return what was found by attribute."""
+        found: dict[str, JSON] = {name: float(sums[name]) for name in subject.schema.sensitive if name in sums}
+        return {"privacy_loss": found}
 
 
 def _largest(subject: Subject, name: str) -> float:
     groups = len(subject.group_rows)
     if not groups:
         return 0.0
-    attribute = _encoded(subject, name)
+    values, known = subject.published_values[1][name], subject.published_domain(name)
+    if known is None:
+        attribute = _encoded(subject, name)
+        reference = attribute.reference()
+    else:
+        attribute, reference = SensitiveAttribute(known[0], known[0].code(values)), known[1]
     histogram = Histogram.of(subject.published_values[0], attribute.codes, groups, attribute.domain)
-    reference = attribute.reference()
     numerator, denominator = earth_movers_distance(histogram, reference, _distance(subject, name, reference))
     return float((numerator.astype(np.float64) / denominator.astype(np.float64)).max())
 

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import polars as pl
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 from reveil.analysis.workload import Windows, true_counts, windows
 from reveil.models.encoding import FloatArray, Kind
 from reveil.tables.expressions import matches
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.analysis.measures.columns import MeasuredColumn
+    from reveil.analysis.workload import WrittenQuery
     from reveil.core.arrays import IntArray
     from reveil.core.json_values import JSON
     from reveil.releases.nesting import Nesting
@@ -26,7 +28,7 @@ EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # of the histogram, th
 AT_ONCE = 16  # windows whose shares are held in memory together
 
 
-class QueryError(Measure):
+class QueryError(SummedMeasure):
     """``query_error``: relative error of random COUNT windows over the quasi attributes.
 
     *Definition*: |estimate - truth|/truth, with ``truth`` the raw records in the window and ``estimate`` the published
@@ -44,27 +46,66 @@ class QueryError(Measure):
     meanings: ClassVar = {"query_error": Meaning("relative error of random COUNT queries", "smaller")}
     place: ClassVar = 100
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
-        """Ask raw and published data the same queries."""
+    def of_classes(self, subject: Subject) -> Sums:
+        """Ask the published data."""
         workload, columns = subject.workload, subject.columns
         if workload.written:
-            return {"query_error": written_errors(subject, sensitive=False)}
+            return written_guesses(subject, sensitive=False)
         if not workload.queries:
-            return {"query_error": None}
-        attributes = [column.attribute for column in columns]
-        asked = windows(
-            attributes,
+            return {}
+        records = subject.class_real * subject.clean
+        if subject.nesting is not None:
+            records = in_blocks(subject.nesting, columns, records)
+        return {"guess": estimates(columns, records, self._asked(subject))}
+
+    def of_records(self, subject: Subject) -> Sums:
+        """Ask the raw data the same queries."""
+        if subject.workload.written:
+            return written_counts(subject, sensitive=False)
+        if not subject.workload.queries:
+            return {}
+        attributes = [column.attribute for column in subject.columns]
+        return {"truth": true_counts(attributes, self._asked(subject)).astype(np.float64)}
+
+    @staticmethod
+    def _asked(subject: Subject) -> Windows:
+        workload, columns = subject.workload, subject.columns
+        return windows(
+            [column.attribute for column in columns],
             workload.queries,
             dimensionality=workload.dimensionality,
             selectivity=workload.selectivity,
             seed=workload.seed,
+            counts=[column.counts for column in columns],
         )
-        truth = true_counts(attributes, asked)
-        records = subject.class_real * subject.clean
-        if subject.nesting is not None:
-            records = in_blocks(subject.nesting, columns, records)
-        guess = np.maximum(estimates(columns, records, asked), 0.0)
-        return {"query_error": summary(guess, truth)}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+        """Compare the answers."""
+        return {"query_error": compared(sums)}
+
+    def reason_against_parts(self, subject: Subject) -> str | None:
+        """Beside what stands next to a null, the published ends of the whole release count."""
+        return reason_against_shares(subject)
+
+
+def reason_against_shares(subject: Subject) -> str | None:
+    """Say why what share of a cell lies in a window cannot be told part by part, or None."""
+    if not subject.workload.queries:
+        return None
+    for column in subject.columns:
+        attribute = column.attribute
+        fine = not (attribute.domain.dtype.is_integer() or attribute.domain.dtype == pl.Date)
+        if attribute.kind is Kind.INTERVAL and fine and column.counts[-1]:
+            return f"how much a null counts in column {attribute.name!r} depends on all published ends"
+    return None
+
+
+def compared(sums: Mapping[str, Sum]) -> dict[str, JSON] | None:
+    """Return how wrong the guesses are; None where nothing was asked."""
+    if "guess" not in sums:
+        return None
+    guess, truth = np.maximum(np.asarray(sums["guess"]), 0.0), np.asarray(sums["truth"])
+    return summary(guess, truth.astype(np.int64))
 
 
 def summary(guess: FloatArray, truth: IntArray) -> dict[str, JSON]:
@@ -80,19 +121,27 @@ def summary(guess: FloatArray, truth: IntArray) -> dict[str, JSON]:
     }
 
 
-def written_errors(subject: Subject, *, sensitive: bool) -> dict[str, JSON] | None:
-    """Ask the caller's own questions: those that name a sensitive column, or those that do not."""
-    frame, schema = subject.snapshot.frame, subject.schema
-    kinds = [bool(written.expression.columns() & {*schema.sensitive}) for written in subject.workload.written]
-    chosen = [written for written, kind in zip(subject.workload.written, kinds, strict=True) if kind == sensitive]
-    if not chosen:
-        return None
-    truth, guess = [], []
-    for written in chosen:
+def written_guesses(subject: Subject, *, sensitive: bool) -> Sums:
+    """Ask the release the caller's own questions: those that name a sensitive column, or those that do not."""
+    guess = []
+    for written in _chosen(subject, sensitive=sensitive):
+        with written.named():
+            guess.append(subject.release.count(written.expression, subject.schema).estimate)
+    return {"guess": np.array(guess, np.float64)} if guess else {}
+
+
+def written_counts(subject: Subject, *, sensitive: bool) -> Sums:
+    """Ask the records the same questions."""
+    frame, schema, truth = subject.snapshot.frame, subject.schema, []
+    for written in _chosen(subject, sensitive=sensitive):
         with written.named():
             truth.append(int(matches(written.expression, frame, schema).sum()))
-            guess.append(subject.release.count(written.expression, schema).estimate)
-    return summary(np.array(guess, np.float64), np.array(truth, np.int64))
+    return {"truth": np.array(truth, np.float64)} if truth else {}
+
+
+def _chosen(subject: Subject, *, sensitive: bool) -> list[WrittenQuery]:
+    names = {*subject.schema.sensitive}
+    return [asked for asked in subject.workload.written if bool(asked.expression.columns() & names) == sensitive]
 
 
 def estimates(columns: Sequence[MeasuredColumn], records: FloatArray, asked: Windows) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from reveil.analysis.measures.base import Meaning, Measure, Subject
+from reveil.analysis.measures.base import Meaning, Subject, Sum, SummedMeasure, Sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 
-class VolumeEntropy(Measure):
+class VolumeEntropy(SummedMeasure):
     """``vem``: how much the boxes tell by being narrow.
 
     *Definition*: the sum over groups of -(size/(T+F)) log2(V(group)/V(T)), with size the real records of the group,
@@ -30,9 +30,13 @@ class VolumeEntropy(Measure):
     meanings: ClassVar = {"vem": Meaning("volume entropy: bits told by the boxes", "larger")}
     place: ClassVar = 80
 
-    def of(self, subject: Subject) -> Mapping[str, JSON]:
+    def of_classes(self, subject: Subject) -> Sums:
         """Add up the attributes."""
         return {"vem": sum(attribute_vem(subject, column) for column in subject.columns)}
+
+    def figures(self, sums: Mapping[str, Sum], subject: Subject) -> Mapping[str, JSON]:  # noqa: ARG002
+        """Return the sum."""
+        return {"vem": sums["vem"]}  # type: ignore[dict-item]
 
 
 def attribute_vem(subject: Subject, column: MeasuredColumn) -> float:

@@ -114,12 +114,22 @@ class BangA(Grouper):
 
     def group(self, codes: Codes, model: Model, rng: Dice) -> Partition:  # noqa: ARG002
         """File the table in blocks and cut; nothing is drawn."""
-        read = [part for part in model.parts if part.tags.reads_values]
-        within = reduce(lambda one, other: one & other, read) if read else None
-        filed = Filed.of(codes, self.block, self.scales, quantile=self.quantile, model=within)
+        filed = Filed.of(codes, self.block, self.scales, quantile=self.quantile, model=self.within(model))
         if self.form == "nested":
             return filed.nested(model)
         return filed.partition(filed.dendrogram().cut(model, filed.stats(model)))
+
+    @staticmethod
+    def within(model: Model) -> Model | None:
+        """Return the parts of a model that read values: every block is to satisfy them."""
+        read = [part for part in model.parts if part.tags.reads_values]
+        return reduce(lambda one, other: one & other, read) if read else None
+
+    def reason_against_cells(self) -> str | None:
+        """Blocks of keys and their tree need little of each record; nested regions are judged in one memory."""
+        if self.form == "nested":
+            return "boxes that lie in each other are judged in one memory"
+        return None if self.recode == "boxes" else f"recode = {self.recode!r} is put together in one memory"
 
     def carried_over(
         self, codes: Codes, layout: Mapping[str, JSON] | None, *, part: bool = False

@@ -110,9 +110,10 @@ class Grouper(ABC):
         return None
 
     def reason_against_cells(self) -> str | None:
-        """Say why a table in shards cannot be grouped cell by cell, or None if it can.
+        """Say why a table in shards cannot be grouped, or None if it can.
 
-        Then ``group_cell`` groups a cell as :mod:`reveil.grouping.top_cuts` finds them.
+        Cells are found by :mod:`reveil.grouping.top_cuts` and grouped by ``group_cell``, or are blocks of
+        :mod:`reveil.grouping.bang.in_shards`.
         """
         return f"the method {self.name!r} looks at all records at once"
 

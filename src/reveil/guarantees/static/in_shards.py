@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reveil.core.arrays import offsets_of
 from reveil.core.errors import InfeasibleError
 from reveil.core.levels import worst
 from reveil.engines.shards import with_column
+from reveil.grouping.bang.in_shards import group_blocks, note, noted_for, whole_table
 from reveil.grouping.cut_tree import CELL, PlaceInCells, quasi_column, sensitive_column
 from reveil.grouping.groupers._cutting import Cell
+from reveil.grouping.groupers.bang import BangA
 from reveil.grouping.groupers.base import level_in_words
+from reveil.grouping.groupers.mondrian import Mondrian
 from reveil.grouping.recoders.boxes import BoxRecoder
 from reveil.grouping.suppression import certainty_penalty
 from reveil.grouping.top_cuts import top_cells
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
     from reveil.core.randomness import Dice
     from reveil.engines.shards import Engine, Shards
-    from reveil.grouping.groupers.mondrian import Mondrian
+    from reveil.grouping.groupers.base import Grouper
     from reveil.models.base import Model
     from reveil.models.encoding import Domains
     from reveil.models.statistics import Reference
@@ -88,6 +93,15 @@ class Shape:
         types |= {sensitive_column(s): pl.Int32() for s in range(len(self.domains.sensitive))}
         types |= {value_column(v): self.frame.schema[name] for v, name in enumerate(self.values)}
         return pl.Schema(types)
+
+    def codes(self, table: pl.DataFrame) -> Codes:
+        """Return records that were encoded."""
+        quasi = (Attribute(domain, table[quasi_column(a)].to_numpy()) for a, domain in enumerate(self.domains.quasi))
+        sensitive = (
+            SensitiveAttribute(domain, table[sensitive_column(s)].to_numpy())
+            for s, domain in enumerate(self.domains.sensitive)
+        )
+        return Codes(tuple(quasi), tuple(sensitive), table.height)
 
     def example(self) -> tuple[pl.DataFrame, dict[str, Form]]:
         """Return the published columns without rows, and the forms of the generalised ones."""
@@ -156,30 +170,66 @@ class GroupCell:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Group the records of a cell, all of which are here."""
-        n, domains = table.height, self.shape.domains
-        if not n:
+        if not table.height:
             return self.returns.to_frame()
-        codes = Codes(
-            tuple(Attribute(domain, table[quasi_column(a)].to_numpy()) for a, domain in enumerate(domains.quasi)),
-            tuple(
-                SensitiveAttribute(domain, table[sensitive_column(s)].to_numpy())
-                for s, domain in enumerate(domains.sensitive)
-            ),
-            n,
-        )
+        codes = self.shape.codes(table)
         cell = Cell(table[TIE].to_numpy(), self.occurring)
         partition = self.method.group_cell(codes, self.model, self.dice, cell, self.references)
-        recoded = BoxRecoder().recode(codes, partition)
-        values = table.select(pl.col(value_column(v)).alias(name) for v, name in enumerate(self.shape.values))
-        typed = PublishedTable(self.shape.published, recoded.cells, recoded.classes, values).typed
-        width = np.zeros(n)
-        width[0] = certainty_penalty(codes, partition, self.occurring)  # of all the rows, on one of them
-        marks = marks_of_classes(recoded.cells, recoded.n_classes)
-        beside = {NUMBER: table[NUMBER], SEAT: table[SEAT], WIDTH: width}
-        beside |= {name: mark[recoded.classes] for name, mark in zip((HIGH, LOW), marks, strict=True)}
-        beside |= {name: table[name] for name in map(sensitive_column, range(len(domains.sensitive)))}
-        renamed = {cell_column(c): typed[name] for c, name in enumerate(self.shape.published)}
-        return pl.DataFrame({**beside, **renamed}).select(self.returns.names()).cast(dict(self.returns))  # type: ignore[arg-type]
+        return published_rows(self.shape, table, codes, partition, self.occurring, self.returns)
+
+
+def published_rows(
+    shape: Shape,
+    table: pl.DataFrame,
+    codes: Codes,
+    partition: Partition,
+    occurring: tuple[int, ...],
+    returns: pl.Schema,
+) -> pl.DataFrame:
+    """Return the rows that some records are published as, with the marks of their boxes."""
+    recoded = BoxRecoder().recode(codes, partition)
+    values = table.select(pl.col(value_column(v)).alias(name) for v, name in enumerate(shape.values))
+    typed = PublishedTable(shape.published, recoded.cells, recoded.classes, values).typed
+    width = np.zeros(table.height)
+    width[0] = certainty_penalty(codes, partition, occurring)  # of all the rows, on one of them
+    marks = marks_of_classes(recoded.cells, recoded.n_classes)
+    beside = {NUMBER: table[NUMBER], SEAT: table[SEAT], WIDTH: width}
+    beside |= {name: mark[recoded.classes] for name, mark in zip((HIGH, LOW), marks, strict=True)}
+    beside |= {name: table[name] for name in map(sensitive_column, range(len(shape.domains.sensitive)))}
+    renamed = {cell_column(c): typed[name] for c, name in enumerate(shape.published)}
+    return pl.DataFrame({**beside, **renamed}).select(returns.names()).cast(dict(returns))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class GroupNoted:
+    """Work: the published rows of a bucket, which has all records of each of its groups."""
+
+    shape: Shape
+    groups: str  # the file that has the group of each record
+    occurring: tuple[int, ...]
+    returns: pl.Schema
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Put the groups of a bucket together."""
+        if not table.height:
+            return self.returns.to_frame()
+        group = noted_for(Path(self.groups), table[NUMBER].to_numpy())
+        order, (_, sizes) = np.argsort(group, kind="stable"), np.unique(group, return_counts=True)
+        partition = Partition(order.astype(np.int32), offsets_of(sizes), table.height)
+        return published_rows(self.shape, table, self.shape.codes(table), partition, self.occurring, self.returns)
+
+
+@dataclass(frozen=True)
+class ByGroup:
+    """Work: records in buckets that have all records of a group."""
+
+    groups: str
+    buckets: int
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Place a shard."""
+        group = noted_for(Path(self.groups), table[NUMBER].to_numpy())
+        return table.with_columns(pl.Series(BUCKET, group % self.buckets, pl.Int32))
 
 
 def marks_of_classes(cells: Mapping[str, Cells], n: int) -> tuple[IntArray, IntArray]:
@@ -230,26 +280,53 @@ class GroupedShards:
 
 
 def group_in_shards(
-    engine: Engine, pieces: TablePieces, shape: Shape, model: Model, method: Mondrian, rng: Dice, assembly: Dice
+    engine: Engine, pieces: TablePieces, shape: Shape, model: Model, method: Grouper, rng: Dice, assembly: Dice
 ) -> GroupedShards:
-    """Group a table cell by cell; ``rng`` and ``assembly`` are the dice of a release in memory."""
+    """Group a table in shards; ``rng`` and ``assembly`` are the dice of a release in memory."""
     dice = rng.child("groups")
     encode = EncodeRecords(pieces.schema, shape, dice, assembly)
     coded = pieces.shards(engine).map(encode, shape.coded).kept()
+    typed, forms = shape.example()
+    returns = shape.rows(typed)
+    if isinstance(method, BangA):
+        n, references, rows = _by_blocks(engine, coded, shape, model, method, returns)
+    elif isinstance(method, Mondrian):
+        n, references, rows = _by_cells(engine, coded, shape, model, method, dice, returns)
+    else:
+        raise TypeError(f"the method {method.name!r} groups no tables in shards")
+    coded.drop()
+    groups, achieved = _reached(rows, model, references, buckets_for(n, engine.shard_rows))
+    weights = sum(domain.weight for domain in shape.domains.quasi)
+    widths = rows.map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].to_numpy()
+    width = float(np.sort(widths).sum()) / max(n * weights, 1)  # sorted: the sum does not depend on the shards
+    return GroupedShards(rows, typed, forms, shape, n, groups, achieved, width)
+
+
+def _by_cells(
+    engine: Engine, coded: Shards, shape: Shape, model: Model, method: Mondrian, dice: Dice, returns: pl.Schema
+) -> tuple[int, Mapping[str, Reference], Shards]:
+    """Cut the table into cells, and group each."""
     domains = shape.domains
     top = top_cells(coded, domains.quasi, domains.sensitive, model, method, engine.shard_rows, _MOST_COUNTS)
     check_whole(top.n, top.references, model)
-    typed, forms = shape.example()
-    returns = shape.rows(typed)
     work = GroupCell(shape, method, model, dice, top.occurring, top.references, returns)
     placed = coded.map(PlaceInCells(top.tree, len(domains.quasi)), with_column(shape.coded, CELL, pl.Int32()))
-    rows = placed.each(CELL, work, returns)
-    coded.drop()
-    groups, achieved = _reached(rows, model, top.references, buckets_for(top.n, engine.shard_rows))
-    weights = sum(domain.weight for domain in domains.quasi)
-    widths = rows.map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].to_numpy()
-    width = float(np.sort(widths).sum()) / max(top.n * weights, 1)  # sorted: the sum does not depend on the shards
-    return GroupedShards(rows, typed, forms, shape, top.n, groups, achieved, width)
+    return top.n, top.references, placed.each(CELL, work, returns)
+
+
+def _by_blocks(
+    engine: Engine, coded: Shards, shape: Shape, model: Model, method: BangA, returns: pl.Schema
+) -> tuple[int, Mapping[str, Reference], Shards]:
+    """File the keys of the records in blocks, and put together the groups of blocks."""
+    domains = shape.domains
+    whole = whole_table(coded, domains.quasi, domains.sensitive, _MOST_COUNTS)
+    check_whole(whole.n, whole.references, model)
+    labels = group_blocks(coded, whole, domains.quasi, domains.sensitive, method, model, NUMBER, engine.scratch)
+    groups = str(note(engine.scratch / "groups.npy", labels))
+    del labels
+    placed = with_column(shape.coded, BUCKET, pl.Int32())
+    dealt = coded.map(ByGroup(groups, buckets_for(whole.n, engine.shard_rows)), placed)
+    return whole.n, whole.references, dealt.each(BUCKET, GroupNoted(shape, groups, whole.occurring, returns), returns)
 
 
 def _widths(table: pl.DataFrame) -> pl.DataFrame:
