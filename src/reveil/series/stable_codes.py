@@ -184,7 +184,7 @@ def digest_of_snapshot(frame: pl.DataFrame, names: Iterable[str], *persons: npt.
 
     Made from values, not from the layout of a file or of a library's memory: it stays the same over versions.
     """
-    columns = {name: lambda name=name: iter([frame[name]]) for name in names}  # type: ignore[misc]
+    columns = {name: lambda name=name: iter([frame[name]]) for name in names}
     return digest_of_columns(frame.height, columns, *(iter([pl.Series(numbers)]) for numbers in persons))
 
 

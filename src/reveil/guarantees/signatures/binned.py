@@ -70,7 +70,7 @@ class SplitBins:
         quasi = tuple(Attribute(domain, rows[quasi_column(a)].to_numpy()) for a, domain in enumerate(domains.quasi))
         codes = Codes(quasi, (), n)
         kept = rows[KEPT].to_numpy()
-        groups = self._groups(codes, rows, kept)
+        groups = split_bin(codes, rows, self.sets, self.effort)
         if groups.size != self.base[at + 1] - self.base[at]:
             raise ValueError("a bin has another number of groups than was decided")
         partition = as_formed(codes, groups)
@@ -96,17 +96,18 @@ class SplitBins:
         renamed = {cell_column(c): typed[name] for c, name in enumerate(self.shape.published)}
         return pl.DataFrame({**beside, **renamed}).select(self.returns.names()).cast(dict(self.returns))  # type: ignore[arg-type]
 
-    def _groups(self, codes: Codes, rows: pl.DataFrame, kept: CodeArray) -> Groups:
-        """Split each bucket, and exchange records as long as the effort allows."""
-        sign, value = rows[SIGN].to_numpy(), rows[VALUE].to_numpy()
-        used, place = np.unique(sign, return_inverse=True)
-        buckets = bucketed(self.sets.take(used), place, value, np.arange(len(sign), dtype=np.int32))
-        search = search_of(self.effort, codes)
-        groups = buckets.split(CodePoints(codes), swap=self.effort == Effort.QUICK)
-        if search is not None:
-            groups = search.exchanged_among(groups, np.asarray(kept == _NEWCOMER, np.bool_))
-        # The sets of these groups are places among those of the whole release.
-        return replace(groups, signature=used[groups.signature], sets=self.sets)
+
+def split_bin(codes: Codes, rows: pl.DataFrame, sets: Sets, effort: str) -> Groups:
+    """Split each bucket of a bin, and exchange records as long as the effort allows; records are places in ``rows``."""
+    used, place = np.unique(rows[SIGN].to_numpy(), return_inverse=True)
+    records = np.arange(codes.n, dtype=np.int32)
+    buckets = bucketed(sets.take(used), place, rows[VALUE].to_numpy(), records)
+    search = search_of(effort, codes)
+    groups = buckets.split(CodePoints(codes), swap=effort == Effort.QUICK)
+    if search is not None:
+        groups = search.exchanged_among(groups, np.asarray(rows[KEPT].to_numpy() == _NEWCOMER, np.bool_))
+    # The sets of these groups are places among those of the whole release.
+    return replace(groups, signature=used[groups.signature], sets=sets)
 
 
 def _boxes(groups: Groups, recoded: Recoded) -> CodeArray:

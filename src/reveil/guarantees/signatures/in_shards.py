@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import InfeasibleError
+from reveil.core.json_values import whole_in
 from reveil.core.numbering import Scattered
 from reveil.engines.shards import COUNTED, with_column
 from reveil.grouping.cut_tree import quasi_column
@@ -36,10 +37,11 @@ from reveil.guarantees.static.in_shards import NUMBER, SEAT, WIDTH, Shape
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reveil.core.arrays import IntArray
+    from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.randomness import Dice
     from reveil.engines.shards import Engine, Shards
     from reveil.guarantees.base import Memory
+    from reveil.guarantees.signatures.situation import Situation
     from reveil.guarantees.signatures.tau_safety import TauSafety
     from reveil.models.encoding import Codes
     from reveil.tables.schema import Schema
@@ -70,19 +72,23 @@ class SituateRecords:
     def __call__(self, memory: Memory, codes: Codes, numbers: IntArray) -> tuple[pl.DataFrame, int]:
         """Return the records that are published, in codes, and how many rest."""
         now = self.guarantee.situation(memory, self.schema)
-        movers = now.movers
-        texts = now.told_values(movers).texts().cast(pl.String) if len(movers) else pl.Series([], dtype=pl.String)
-        place = np.full(now.size, len(movers), np.int64)  # of what everybody else was told: nothing
-        place[movers] = np.arange(len(movers))
-        told = pl.concat([texts.rename(TOLD), pl.Series(TOLD, [None], pl.String)]).gather(place)
         seats = self.assembly.child("seats").bits(numbers) >> np.uint64(64 - _SIGNED)
-        columns: dict[str, Any] = {NUMBER: numbers, SEAT: seats.astype(np.int64), PLACE: curve_places(codes)}
-        columns |= {quasi_column(a): attribute.codes for a, attribute in enumerate(codes.quasi)}
-        sign = np.where(now.resting, -1, now.usable).astype(np.int32)
-        columns |= {VALUE: now.values, SIGN: sign, TOLD: told}
-        coded = pl.DataFrame(columns, schema=coded_schema(len(codes.quasi)))
-        left = int(now.resting.sum())
-        return (coded.filter(pl.Series(~now.resting)) if left else coded), left
+        return situated(now, codes, numbers, seats.astype(np.int64)), int(now.resting.sum())
+
+
+def situated(now: Situation, codes: Codes, numbers: IntArray, seats: IntArray) -> pl.DataFrame:
+    """Return the records that are published, in codes; seats are the dice by which their rows lie."""
+    movers = now.movers
+    texts = now.told_values(movers).texts().cast(pl.String) if len(movers) else pl.Series([], dtype=pl.String)
+    place = np.full(now.size, len(movers), np.int64)  # of what everybody else was told: nothing
+    place[movers] = np.arange(len(movers))
+    told = pl.concat([texts.rename(TOLD), pl.Series(TOLD, [None], pl.String)]).gather(place)
+    columns: dict[str, Any] = {NUMBER: numbers, SEAT: seats, PLACE: curve_places(codes)}
+    columns |= {quasi_column(a): attribute.codes for a, attribute in enumerate(codes.quasi)}
+    sign = np.where(now.resting, -1, now.usable).astype(np.int32)
+    columns |= {VALUE: now.values, SIGN: sign, TOLD: told}
+    coded = pl.DataFrame(columns, schema=coded_schema(len(codes.quasi)))
+    return coded.filter(pl.Series(~now.resting)) if now.resting.any() else coded
 
 
 @dataclass(frozen=True)
@@ -232,22 +238,16 @@ def group_signatures(
 
     ``values`` are the sensitive values by their codes.
     """
-    m = int(str(guarantee.m))
     records = int(coded.count(_rows_of)[COUNTED].sum())
     if not records:
         raise InfeasibleError(
             "nobody can be published: all the persons of this snapshot rest",
             hint="They were told so many values that fewer than m are left, or are held back since an adoption.",
         )
-    regions = -(-records // engine.shard_rows)
-    inside = InRegions(ends_of_regions(coded, regions, _MOST_COUNTS))
-    counted = coded.count(CountSituations(inside), _MOST_COUNTS)
-    demand, classes = demand_of(counted, memory)
-    decision = decided(demand, m)
-    deal = _dealing(counted, demand, decision, classes, engine.shard_rows, len(shape.domains.quasi))
-    placed = coded.map(inside, with_column(coded.schema, REGION, pl.Int32()))
-    binned = placed.each(REGION, deal, deal.returns)
-    bins = deal.bins
+    quasi = len(shape.domains.quasi)
+    binned, decision, bins = in_bins(
+        coded, records, quasi, memory.sets, memory.known, whole_in(guarantee.m), engine.shard_rows
+    )
     rows_type, forms = typed_rows(shape)
     numbers = Scattered(bins.size, assembly.child("group numbers"))
     split = SplitBins(
@@ -271,6 +271,19 @@ def group_signatures(
     )
 
 
+def in_bins(
+    coded: Shards, records: int, quasi: int, sets: Sets, known: CodeArray, m: int, shard_rows: int
+) -> tuple[Shards, Decision, Bins]:
+    """Give every record a signature, and the bin in which it is split; ``known`` are the values in use."""
+    inside = InRegions(ends_of_regions(coded, -(-records // shard_rows), _MOST_COUNTS))
+    counted = coded.count(CountSituations(inside), _MOST_COUNTS)
+    demand, classes = demand_of(counted, sets, known)
+    decision = decided(demand, m)
+    deal = _dealing(counted, demand, decision, classes, shard_rows, quasi)
+    placed = coded.map(inside, with_column(coded.schema, REGION, pl.Int32()))
+    return placed.each(REGION, deal, deal.returns), decision, deal.bins
+
+
 def _rows_of(table: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame({COUNTED: [table.height]}, schema={COUNTED: pl.Int64})
 
@@ -279,14 +292,14 @@ def _widths(table: pl.DataFrame) -> pl.DataFrame:
     return table.select(pl.col(WIDTH).sum())
 
 
-def demand_of(counted: pl.DataFrame, memory: Memory) -> tuple[CountedDemand, pl.DataFrame]:
+def demand_of(counted: pl.DataFrame, sets: Sets, known: CodeArray) -> tuple[CountedDemand, pl.DataFrame]:
     """Return who has to be placed, by what was counted, and the classes of movers."""
     total = counted.group_by(VALUE, SIGN, TOLD).agg(pl.col(COUNTED).sum()).sort(VALUE, SIGN, TOLD)
-    largest = (int(codes.max(initial=-1)) for codes in (total[VALUE].to_numpy(), memory.sets.members, memory.known))
+    largest = (int(codes.max(initial=-1)) for codes in (total[VALUE].to_numpy(), sets.members, known))
     width = max(largest) + 1
     kept = total.filter(pl.col(SIGN) >= 0)
-    place = memory.sets.places(kept[SIGN].to_numpy(), kept[VALUE].to_numpy())
-    keep = np.bincount(place, weights=kept[COUNTED].to_numpy(), minlength=len(memory.sets.members)).astype(np.int64)
+    place = sets.places(kept[SIGN].to_numpy(), kept[VALUE].to_numpy())
+    keep = np.bincount(place, weights=kept[COUNTED].to_numpy(), minlength=len(sets.members)).astype(np.int64)
     new = total.filter((pl.col(SIGN) < 0) & pl.col(TOLD).is_null())
     fresh = np.bincount(new[VALUE].to_numpy(), weights=new[COUNTED].to_numpy(), minlength=width).astype(np.int64)
     moving = total.filter((pl.col(SIGN) < 0) & pl.col(TOLD).is_not_null())
@@ -294,7 +307,7 @@ def demand_of(counted: pl.DataFrame, memory: Memory) -> tuple[CountedDemand, pl.
     told = Sets.of_texts(moving[TOLD]) if moving.height else Sets.of([])
     values = moving[VALUE].to_numpy().astype(np.int32)
     movers = moving[COUNTED].to_numpy().astype(np.int64)
-    demand = CountedDemand(memory.sets, keep, fresh, values, told, movers, memory.known)
+    demand = CountedDemand(sets, keep, fresh, values, told, movers, known)
     return demand, moving.select(VALUE, TOLD).with_columns(numbers)
 
 
