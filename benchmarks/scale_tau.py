@@ -38,7 +38,7 @@ def parts(rows: int, release: int) -> Iterator[pl.DataFrame]:
         fate = rng.random(size)
         values = frame["disease"]
         changed = values.gather(rng.permutation(size))
-        frame = frame.with_columns(disease=pl.select(pl.when(pl.Series(fate > 0.99)).then(changed).otherwise(values)))
+        frame = frame.with_columns(pl.when(pl.Series(fate > 0.99)).then(changed).otherwise(values).alias("disease"))
         stay = frame.filter(pl.Series(fate > 0.1))
         new = hospital.coded(size - stay.height, columns=COLUMNS, seed=_NEW + at // PART)
         yield pl.concat([stay, new.with_columns(pid=pl.Series(np.arange(rows + at, rows + at + new.height)))])

@@ -150,6 +150,11 @@ class Vault(Anchored):
         with self.store.reading() as connection:
             return pages.next_person(connection)
 
+    def limit_memory(self, mebibytes: int) -> None:
+        """Let the database keep no more than that of its file in memory; by itself it takes most of a machine's."""
+        with self.store.reading() as connection:
+            connection.execute(f"SET memory_limit = '{int(mebibytes)}MiB'")
+
     def page(self, first: int, end: int) -> pl.DataFrame:
         """Return what is known of the persons with these numbers; see :func:`reveil.vault.pages.persons`."""
         with self.store.reading() as connection:

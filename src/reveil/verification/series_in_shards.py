@@ -8,6 +8,7 @@ What is compared is what is compared in memory, by the same judge of the guarant
 from __future__ import annotations
 
 import json
+import secrets
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -389,7 +390,7 @@ class RulePeople:
         fresh = new.rename({"who": NUMBER, "now": "mark"}).with_columns(pl.lit(value=True).alias("new"))
         shown = table.drop("said", PIECE).join(fresh, on=[NUMBER, "mark"], how="left")
         path = shown_path(Path(self.folder), bucket)
-        draft = path.with_name(f".{path.name}")
+        draft = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
         shown.with_columns(pl.col("new").fill_null(value=False)).sort(NUMBER).write_ipc(draft)
         draft.replace(path)
         sets = json.dumps(new["now"].unique().sort().to_list())

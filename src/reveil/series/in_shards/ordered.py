@@ -9,7 +9,7 @@ The key of a vault stays in this process: pseudonyms are made here, piece by pie
 
 from __future__ import annotations
 
-import os
+import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,7 @@ def bucket_of(high: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int32
 
 def written(table: pl.DataFrame, path: Path) -> Path:
     """Write a file that has its name only when it is whole: work may be done twice."""
-    draft = path.with_name(f".{os.getpid()}-{path.name}")
+    draft = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
     table.write_ipc(draft, compression="uncompressed")
     draft.replace(path)
     return path

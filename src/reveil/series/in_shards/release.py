@@ -83,6 +83,9 @@ if TYPE_CHECKING:
     from reveil.verification.record import Entry
 
 
+_DATABASE = 1024  # mebibytes
+
+
 def without_rows(path: Path) -> Release:
     """Return a release in a folder without its rows, which may be more than one memory is to take."""
     manifest = read_manifest(path)
@@ -128,6 +131,7 @@ class LargeRelease:
     ) -> tuple[Release, tuple[str | None, ...]]:
         """Make the release, and deliver it; return it without its rows, and what the owner should know."""
         vault, table, number = self.vault, self.table, self.number
+        vault.limit_memory(_DATABASE)
         stage("grouping")
         meaning = _Meaning.of(vault, table, self.guarantee)
         kept = [TOLD_SIGNATURES, ledger_of(SETS)]
