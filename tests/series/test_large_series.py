@@ -17,7 +17,7 @@ from reveil.engines import scratch
 from reveil.engines import settings as engine_settings
 from reveil.guarantees.signatures import by_counts, in_shards
 from reveil.series.config import load_config
-from reveil.series.in_shards import ordered, recalled, told
+from reveil.series.in_shards import ordered, recalled, remembering
 from reveil.series.publishing import publish_file, verify_series
 from reveil.vault import Vault
 
@@ -333,12 +333,12 @@ def test_the_judge_finds_a_forgotten_signature(tiny, tmp_path, monkeypatch):
         def call(self, table):
             done = usual(self, table)
             if 1 in done["bucket"]:
-                told.told_path(Path(self.folder), 1).unlink()
+                remembering.told_path(Path(self.folder), 1).unlink()
             return done
 
         return call
 
-    with sabotaged(monkeypatch, told.WriteTold, "__call__", forgetful):
+    with sabotaged(monkeypatch, remembering.WriteTold, "__call__", forgetful):
         publish_file(config, first, f"{tmp_path}/out-1/")
     with pytest.raises(VerificationError, match="were told other signatures than it remembers"):
         publish_file(config, written(tmp_path, frames[1], "table-2"), f"{tmp_path}/out-2/")

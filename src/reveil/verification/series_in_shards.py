@@ -76,7 +76,7 @@ class PeopleOfBuckets(Protocol):
     def recorded(self, bucket: int) -> pl.DataFrame:
         """Return what the judge recorded of the people of a bucket: the rows of its table of sets."""
 
-    def told(self, bucket: int) -> pl.DataFrame:
+    def signatures(self, bucket: int) -> pl.DataFrame:
         """Return ``who`` was told which ``signature``, as the vault's books say."""
 
 
@@ -136,7 +136,7 @@ def judge_in_shards(
     judging = JudgeSignatures(told, asked, tuple(scales), fakes)
     marked = checked.each("bucket", judging, _MARKED)
     checked.drop()
-    said = [json.loads(text) for text in marked.map(_said, pl.Schema({"said": pl.String})).collect()["said"]]
+    said = [json.loads(text) for text in marked.map(_summaries, pl.Schema({"said": pl.String})).collect()["said"]]
     many = sum(one["groups"] for one in said)
     _check_dealt(sum(one["apart"] for one in said), many)
     _check_counted(manifest, said, fakes, before.rows)
@@ -173,7 +173,7 @@ def shown_path(folder: Path, bucket: int) -> Path:
     return folder / f"shown-{bucket:05d}.arrow"
 
 
-def _said(table: pl.DataFrame) -> pl.DataFrame:
+def _summaries(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(pl.col("said").is_not_null()).select("said")
 
 
@@ -383,7 +383,7 @@ class RulePeople:
         recorded = self.before.people.recorded(bucket)
         record.kept = {SETS.name: recorded.select(SETS.schema.keys()), MEMBERS.name: self.before.members}
         if self.before.number > 1:
-            books: Any = _BooksOfBucket(self.before.people.told(bucket), self.before.signatures)
+            books: Any = _BooksOfBucket(self.before.people.signatures(bucket), self.before.signatures)
             TauSafety.compare(record, TauSafety.told_before(books, self.before.number - 1))
         now = table.select(who=NUMBER, now="mark")
         broken, new = TauSafety.rule_of_people(now, self.members, self.asked, record)

@@ -17,7 +17,7 @@ from reveil.engines.memory import MemoryEngine
 from reveil.grouping.cut_tree import quasi_column
 from reveil.guarantees.signatures.binned import BIN, split_bin
 from reveil.guarantees.signatures.by_counts import CountedDemand, decided, shared_out
-from reveil.guarantees.signatures.dealing import Places, slots
+from reveil.guarantees.signatures.dealing import Places, places_among
 from reveil.guarantees.signatures.in_shards import Bins, coded_schema, in_bins, situated
 from reveil.guarantees.signatures.machine import Groups
 from reveil.guarantees.signatures.regions import PLACE, ends_of_regions, region_of
@@ -129,7 +129,7 @@ def test_places_are_the_same_whoever_asks():
 
 
 def test_holes_are_spread_over_the_groups():
-    slot = slots(np.arange(30), np.full(30, 30), np.full(30, 100))
+    slot = places_among(np.arange(30), np.full(30, 30), np.full(30, 100))
     assert len(set(slot.tolist())) == 30
     assert slot.min() >= 0
     assert slot.max() < 100

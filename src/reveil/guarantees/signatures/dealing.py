@@ -51,7 +51,7 @@ class Places:
         return self.sets[owner[order[first - before : end - before]]]
 
 
-def slots(ranks: IntArray, there: IntArray, groups: IntArray) -> IntArray:
+def places_among(ranks: IntArray, there: IntArray, groups: IntArray) -> IntArray:
     """Return in which of so many groups, along the curve, the records stand of whom so many are there.
 
     Where there are fewer records than groups, the holes are spread over all of them.

@@ -16,7 +16,7 @@ groups as given (:class:`~reveil.guarantees.signatures.tau_safety.TauSafety`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from reveil.grouping.cut_tree import quasi_column
 from reveil.grouping.hilbert import curve_places
 from reveil.guarantees.signatures.binned import BIN, KEPT, SIGN, VALUE, SplitBins, typed_rows
 from reveil.guarantees.signatures.by_counts import CountedDemand, Decision, decided
-from reveil.guarantees.signatures.dealing import Places, slots
+from reveil.guarantees.signatures.dealing import Places, places_among
 from reveil.guarantees.signatures.regions import PLACE, REGION, InRegions, ends_of_regions
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.static.in_shards import NUMBER, SEAT, WIDTH, Shape
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.signatures.situation import Situation
     from reveil.guarantees.signatures.tau_safety import TauSafety
     from reveil.models.encoding import Codes
+    from reveil.tables.notation import Form
     from reveil.tables.schema import Schema
 
 TOLD = "told"  # what a mover was told, as text; null for everybody else
@@ -83,7 +84,7 @@ def situated(now: Situation, codes: Codes, numbers: IntArray, seats: IntArray) -
     place = np.full(now.size, len(movers), np.int64)  # of what everybody else was told: nothing
     place[movers] = np.arange(len(movers))
     told = pl.concat([texts.rename(TOLD), pl.Series(TOLD, [None], pl.String)]).gather(place)
-    columns: dict[str, Any] = {NUMBER: numbers, SEAT: seats, PLACE: curve_places(codes)}
+    columns: dict[str, object] = {NUMBER: numbers, SEAT: seats, PLACE: curve_places(codes)}
     columns |= {quasi_column(a): attribute.codes for a, attribute in enumerate(codes.quasi)}
     sign = np.where(now.resting, -1, now.usable).astype(np.int32)
     columns |= {VALUE: now.values, SIGN: sign, TOLD: told}
@@ -195,9 +196,8 @@ class DealRegion:
         member, large = member[order], large[order]
         starts = np.searchsorted(member, member)  # where the members like it begin
         rank = self.ranks[region, member] + np.arange(len(member)) - starts
-        own = sign[large]
-        slot = slots(rank, self.bins.real[member], self.bins.groups[own])
-        part[large] = slot * self.bins.parts[own] // self.bins.groups[own]
+        groups, parts = self.bins.groups[sign[large]], self.bins.parts[sign[large]]
+        part[large] = places_among(rank, self.bins.real[member], groups) * parts // groups
         return part
 
 
@@ -214,7 +214,7 @@ class GroupedSignatures:
     """The published rows in shards, and what there is to tell of them."""
 
     rows: Shards
-    forms: Mapping[str, Any]
+    forms: Mapping[str, Form]
     shape: Shape
     sets: Sets
     used: IntArray = field(repr=False)  # the sets that have groups
@@ -289,7 +289,8 @@ def _rows_of(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _widths(table: pl.DataFrame) -> pl.DataFrame:
-    return table.select(pl.col(WIDTH).sum())
+    """Work: the width of each bin: added up by shards, it would depend on them in its last digits."""
+    return table.filter(pl.col(WIDTH) > 0).select(WIDTH)
 
 
 def demand_of(counted: pl.DataFrame, sets: Sets, known: CodeArray) -> tuple[CountedDemand, pl.DataFrame]:

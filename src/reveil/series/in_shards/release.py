@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from reveil.core.arrays import Ragged
 from reveil.core.defaults import in_force
 from reveil.core.json_values import whole_in
 from reveil.core.randomness import Dice
 from reveil.engines.shards import COUNTED
 from reveil.guarantees.assembly import describe_columns, published_names
-from reveil.guarantees.base import Memory
 from reveil.guarantees.signatures.binned import KEPT, NUMBERED, SIGN
 from reveil.guarantees.signatures.in_shards import (
     GroupedSignatures,
@@ -26,9 +24,7 @@ from reveil.guarantees.signatures.in_shards import (
     coded_schema,
     group_signatures,
 )
-from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.static.in_shards import NUMBER, SEAT, Shape, cell_column
-from reveil.models.encoding import Domains
 from reveil.models.statistics import GroupStats, Histogram, Reference
 from reveil.releases.domains import domains_of
 from reveil.releases.files import read_table
@@ -43,22 +39,17 @@ from reveil.releases.table import GROUP
 from reveil.series.alarms import figures_in
 from reveil.series.asking import asked_for
 from reveil.series.assembly_line import hand_over
-from reveil.series.book import VaultBook
 from reveil.series.column_types import SPELLINGS, spellings_of
 from reveil.series.drafts import draft_path, remove_drafts
-from reveil.series.events import Events
 from reveil.series.in_shards.comparing import COMPARED, CompareBuckets, CountedEvents, ReadCoded
+from reveil.series.in_shards.known_values import KnownValues
 from reveil.series.in_shards.recalled import recalled_shards
-from reveil.series.in_shards.told import BucketsOfPeople, TakeTold, ToldPortions, write_told
+from reveil.series.in_shards.remembering import BucketsOfPeople, TakeTold, ToldPortions, write_told
 from reveil.series.judging import JUDGED, ledger_of
 from reveil.series.lines import NEW_VAULT, all_new
-from reveil.series.release_context import ReleaseContext
 from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, numbered_signatures
-from reveil.series.stable_codes import StableCodes, stable_meanings, texts_of
 from reveil.series.warnings import warnings
 from reveil.tables.notation import parsed
-from reveil.tables.snapshot import canonical_text
-from reveil.vault import Recall
 from reveil.vault.protocol import PENDING, Entries
 from reveil.verification.judges.tau_safety import MEMBERS, SETS
 from reveil.verification.series import Expected
@@ -68,7 +59,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.json_values import JSON
     from reveil.guarantees.signatures.tau_safety import TauSafety
     from reveil.releases.manifest import Manifest
@@ -77,9 +67,8 @@ if TYPE_CHECKING:
     from reveil.series.in_shards.reading import OpenedTable
     from reveil.series.in_shards.recalled import RecalledShards
     from reveil.series.published import Stage
-    from reveil.series.stable_codes import StableMeanings
     from reveil.tables.schema import Schema
-    from reveil.vault import DuckDBVault, ReleaseRow, Vault
+    from reveil.vault import Change, DuckDBVault, ReleaseRow
     from reveil.verification.record import Entry
 
 
@@ -91,13 +80,6 @@ def without_rows(path: Path) -> Release:
     manifest = read_manifest(path)
     first = read_table(path.parent / part_name(0)).clear()
     return replace(release_of(assemble(first, [], manifest), manifest), source=path)
-
-
-class _NoBook:
-    """The book of a bucket: what was told of its people is in their memory already."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
 
 
 @dataclass(frozen=True)
@@ -133,7 +115,7 @@ class LargeRelease:
         vault, table, number = self.vault, self.table, self.number
         vault.limit_memory(_DATABASE)
         stage("grouping")
-        meaning = _Meaning.of(vault, table, self.guarantee)
+        meaning = KnownValues.of(vault, table, self.guarantee)
         kept = [TOLD_SIGNATURES, ledger_of(SETS)]
         recalled = recalled_shards(vault, kept, table.ordered.buckets, table.folder)
         # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
@@ -168,7 +150,7 @@ class LargeRelease:
             hand_over(vault, number, draft, target, done)
         return release, (*said, *warnings(table.ordered.example))
 
-    def _compared(self, meaning: _Meaning, recalled: RecalledShards, rng: Dice) -> pl.DataFrame:
+    def _compared(self, meaning: KnownValues, recalled: RecalledShards, rng: Dice) -> pl.DataFrame:
         """Compare everybody with what was told; return what was counted, bucket by bucket."""
         ordered = self.table.ordered
         work = CompareBuckets(
@@ -183,7 +165,7 @@ class LargeRelease:
         )
         return ordered.shards(self.table.engine).map(work, COMPARED).collect()
 
-    def _grouped(self, meaning: _Meaning, rng: Dice) -> GroupedSignatures:
+    def _grouped(self, meaning: KnownValues, rng: Dice) -> GroupedSignatures:
         engine, ordered = self.table.engine, self.table.ordered
         schema = coded_schema(len(meaning.domains.quasi))
         coded = ordered.shards(engine).map(ReadCoded(str(self.table.folder), schema), schema)
@@ -194,7 +176,7 @@ class LargeRelease:
         return group_signatures(engine, coded, shape, self.guarantee, meaning.memory, values, effort, rng)
 
     def _manifest(
-        self, meaning: _Meaning, grouped: GroupedSignatures, withheld: int, rows: Sequence[ReleaseRow]
+        self, meaning: KnownValues, grouped: GroupedSignatures, withheld: int, rows: Sequence[ReleaseRow]
     ) -> Manifest:
         example, schema = self.table.ordered.example, self.table.ordered.schema
         fakes = grouped.rows.count(_counterfeits)
@@ -257,14 +239,14 @@ class LargeRelease:
 
     def _change(
         self,
-        meaning: _Meaning,
+        meaning: KnownValues,
         grouped: GroupedSignatures,
         events: CountedEvents,
         sets: Entry,
         release: Release,
         measures: Mapping[str, JSON],
         target: Path | None,
-    ) -> Any:
+    ) -> Change:
         """Return all that the vault has to remember; people come bucket by bucket."""
         vault, table, manifest = self.vault, self.table, release.manifest
         context = meaning.context(vault, table)
@@ -331,80 +313,3 @@ def _achieved(guarantee: TauSafety, schema: Schema, grouped: GroupedSignatures, 
     reference = Reference(np.ones(size, np.int64), ordered=False, levels=None)
     stats = GroupStats(used.sizes, {name: histogram}, {name: reference})
     return dict(guarantee.model_for(schema).achieved(stats))
-
-
-@dataclass(frozen=True)
-class _Meaning:
-    """What is known of values and signatures before anybody is looked at, and what of it is new."""
-
-    domains: Domains
-    stable: StableMeanings
-    memory: Memory
-    signatures: IntArray = field(repr=False)
-    known_types: Mapping[str, str]
-
-    @classmethod
-    def of(cls, vault: Vault, table: OpenedTable, guarantee: TauSafety) -> _Meaning:
-        """Count the values of a table, and look them up."""
-        example, counts = table.ordered.example, table.counts()
-        schema = example.schema
-        domains = Domains.of(schema, [counts])
-        occurring: dict[str, np.ndarray] = {}
-        for domain in domains.quasi:
-            occurs = np.zeros(domain.null_code + 1, np.bool_)
-            occurs[domain.code(counts[domain.name].values)] = True
-            occurs[domain.null_code] = counts[domain.name].nulls > 0
-            occurring[domain.name] = occurs
-        texts = {}
-        for name in schema.sensitive:
-            distinct = canonical_text(counts[name].values).cast(pl.String).unique()
-            missing = pl.Series([None] if counts[name].nulls else [], dtype=pl.String)
-            texts[name] = pl.concat([distinct.rename("value"), missing.rename("value")])
-        declared = guarantee.traits.declared_by(schema)
-        values = {domain.name: domain.values for domain in domains.quasi}
-        stable = stable_meanings(vault, example, values, occurring, texts, declared)
-        known = vault.ledger(SIGNATURES).sort("signature", "code")
-        numbers, sizes = np.unique(known["signature"].to_numpy(), return_counts=True)
-        sets = Sets(Ragged.of_lengths(sizes, known["code"].to_numpy().astype(np.int32)))
-        memory = _memory(vault, schema.sensitive[0], stable, sets)
-        return cls(domains, stable, memory, numbers.astype(np.int64), vault.attributes())
-
-    def context(self, vault: Vault, table: OpenedTable) -> ReleaseContext:
-        """Return what a release needs to be remembered, of nobody: people come in portions."""
-        nobody, none = np.zeros(0, np.bool_), np.zeros(0, np.int32)
-        recall = Recall(none, nobody, {}, none)
-        codes = StableCodes({}, self.stable.new, self.stable.declared)
-        book = VaultBook(vault, recall, codes, tuple(self.known_types))
-        return ReleaseContext(
-            table.submission,
-            recall,
-            codes,
-            Events(np.zeros(0, np.int8), {}, 0),
-            replace(self.memory, book=book),
-            self.known_types,
-            table.ordered.example,
-            nobody,
-        )
-
-
-def _memory(vault: Vault, sensitive: str, stable: StableMeanings, sets: Sets) -> Memory:
-    """Return what a guarantee may know of nobody in particular."""
-    none: CodeArray = np.zeros(0, np.int32)
-    seen, more = vault.next_code(sensitive), len(stable.new.get(sensitive, ()))
-    known = vault.values(sensitive)["code"].to_numpy()
-    book: Any = _NoBook()
-    return Memory(
-        release=vault.head() + 1,
-        values=none,
-        texts=texts_of(vault, sensitive, StableCodes({}, stable.new, stable.declared)),
-        known=np.concatenate([known, np.arange(seen, seen + more)]).astype(np.int32),
-        declared=stable.declared.get(sensitive, none),
-        seen=seen,
-        present=np.zeros(0, np.bool_),
-        changed=np.zeros(0, np.bool_),
-        sets=sets,
-        block_records=none,
-        block_sets=none,
-        book=book,
-        stable_codes={},
-    )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reveil.verification import Promised
     from reveil.verification.record import Kept
 
-_TOLD = pl.Schema({BUCKET: pl.Int32, "number": pl.Int64, "set": pl.Int32})
+_NEWLY_TOLD = pl.Schema({BUCKET: pl.Int32, "number": pl.Int64, "set": pl.Int32})
 _WRITTEN = pl.Schema({BUCKET: pl.Int32})
 
 
@@ -45,14 +45,14 @@ class TakeTold:
     @property
     def returns(self) -> pl.Schema:
         """The columns of the result."""
-        return _TOLD
+        return _NEWLY_TOLD
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Take a shard."""
         new = table.filter((pl.col(self.number) >= 0) & (pl.col(self.kept) > 0))
         numbers = new[self.number].to_numpy()
         bucket = np.searchsorted(np.array(self.starts), numbers, side="right") - 1
-        return pl.DataFrame({BUCKET: bucket, "number": numbers, "set": new[self.sign]}, schema=_TOLD)
+        return pl.DataFrame({BUCKET: bucket, "number": numbers, "set": new[self.sign]}, schema=_NEWLY_TOLD)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class BucketsOfPeople:
         """Return what the judge recorded of the people of a bucket."""
         return self._numbered(self.sets.name, bucket).cast(self.sets.schema)  # type: ignore[arg-type]
 
-    def told(self, bucket: int) -> pl.DataFrame:
+    def signatures(self, bucket: int) -> pl.DataFrame:
         """Return ``who`` was told which ``signature``."""
         return self._numbered(TOLD_SIGNATURES.name, bucket)
 
@@ -151,8 +151,8 @@ class ToldPortions:
             record = (shown["number"].to_numpy() - first).astype(np.int32)
             new = shown.filter(pl.col("new")).select(who="number", now="mark")
             for entry in entry_of_bucket(new, self.asked):
-                own = pl.Series("record", (entry.rows["who"].to_numpy() - first).astype(np.int32))
-                entries.append(Entries(ledger_of(entry.kept), entry.rows.drop("who").with_columns(own)))
+                place = pl.Series("record", (entry.rows["who"].to_numpy() - first).astype(np.int32))
+                entries.append(Entries(ledger_of(entry.kept), entry.rows.drop("who").with_columns(place)))
             if self.archived:
                 places = {"place": shown["row"].to_numpy().astype(np.int32), "grp": shown["group"].to_numpy()}
                 placements = pl.DataFrame({"record": record, **places})
