@@ -152,7 +152,7 @@ def judge_in_shards(
         schema={"now": pl.Int64, "value": pl.Int64},
         orient="row",
     ).unique()
-    ruled = marked.each(PIECE, RulePeople(before, asked, members, str(shown)), _RULED).collect()
+    ruled = marked.map(_people, _MARKED).each(PIECE, RulePeople(before, asked, members, str(shown)), _RULED).collect()
     marked.drop()
     TauSafety.refuse_broken(int(ruled["broken"].sum()))
     new = sorted({mark for text in ruled["sets"] for mark in json.loads(text)})
@@ -171,6 +171,10 @@ def entry_of_bucket(new: pl.DataFrame, asked: Promised) -> Update:
 def shown_path(folder: Path, bucket: int) -> Path:
     """Return where lies which row shows which record of a bucket: number, row, group, mark, and whether it is new."""
     return folder / f"shown-{bucket:05d}.arrow"
+
+
+def _people(table: pl.DataFrame) -> pl.DataFrame:
+    return table.filter(pl.col("said").is_null())
 
 
 def _summaries(table: pl.DataFrame) -> pl.DataFrame:
@@ -376,9 +380,9 @@ class RulePeople:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Apply the rule to the people of a bucket, all of whom are here."""
-        bucket = int(table[PIECE][0]) if table.height else -1
-        if bucket < 0:
+        if not table.height:
             return _RULED.to_frame()
+        bucket = int(table[PIECE][0])
         record = MemoryRecord()
         recorded = self.before.people.recorded(bucket)
         record.kept = {SETS.name: recorded.select(SETS.schema.keys()), MEMBERS.name: self.before.members}
@@ -389,9 +393,8 @@ class RulePeople:
         broken, new = TauSafety.rule_of_people(now, self.members, self.asked, record)
         fresh = new.rename({"who": NUMBER, "now": "mark"}).with_columns(pl.lit(value=True).alias("new"))
         shown = table.drop("said", PIECE).join(fresh, on=[NUMBER, "mark"], how="left")
-        path = shown_path(Path(self.folder), bucket)
-        draft = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
+        draft = Path(self.folder) / f".{secrets.token_hex(8)}"
         shown.with_columns(pl.col("new").fill_null(value=False)).sort(NUMBER).write_ipc(draft)
-        draft.replace(path)
+        draft.replace(shown_path(Path(self.folder), bucket))
         sets = json.dumps(new["now"].unique().sort().to_list())
         return pl.DataFrame([(bucket, broken, sets)], schema=_RULED, orient="row")
