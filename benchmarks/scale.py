@@ -6,6 +6,9 @@ measures what was published (with 100 queries); ``--method bang`` publishes by a
 all threads of the process, kernels compiled before; peak memory is what the system counts for the process, the
 programs themselves included. The
 marginal cost is what another million rows take beyond the size before.
+
+``--guarantee tau-safety`` publishes two releases of a series instead (:mod:`benchmarks.scale_tau`), with ``--effort``.
+Its kernels are those that ``reveil warm-up`` left.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import time
 from pathlib import Path
 
 import reveil as rv
+from benchmarks import scale_tau
 from benchmarks.floor import coded, quasi_of
 from benchmarks.processes import Watched
 from reveil.releases.manifest_files import read_manifest
@@ -111,8 +115,26 @@ def run(sizes: list[int], engines: list[str], tasks: list[str], method: str, aro
                 shutil.rmtree(Path(place) / f"{engine}.out")
 
 
+def run_series(sizes: list[int], engines: list[str], around: str | None, effort: str) -> None:
+    """Measure two releases of a series at each size and print a line for each."""
+    print("rows engine release cpu_seconds peak_MiB groups counterfeits width stages")
+    for rows in sizes:
+        with tempfile.TemporaryDirectory(dir=around) as place:
+            in_fresh("make-tau", str(rows), place, effort)
+            for engine in engines:
+                for release in ("1", "2"):
+                    print(f"{rows:,} {engine} {release} {in_fresh('once-tau', engine, place, release)}", flush=True)
+                    shutil.rmtree(Path(place) / f"{engine}-{release}.out")
+
+
 def main() -> None:
     """Read the arguments."""
+    if sys.argv[1:2] == ["make-tau"]:
+        scale_tau.make(int(sys.argv[2]), Path(sys.argv[3]), ENGINES, sys.argv[4])
+        return
+    if sys.argv[1:2] == ["once-tau"]:
+        print(scale_tau.once(sys.argv[2], Path(sys.argv[3]), int(sys.argv[4])))
+        return
     if sys.argv[1:2] == ["make"]:
         make(int(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))
         return
@@ -125,8 +147,13 @@ def main() -> None:
     parser.add_argument("--tasks", default="publish", help="also verify, measure")
     parser.add_argument("--method", default="mondrian", help="or bang")
     parser.add_argument("--folder", default=os.environ.get("TMPDIR"), help="where tables and releases lie meanwhile")
+    parser.add_argument("--guarantee", default="static", choices=["static", "tau-safety"])
+    parser.add_argument("--effort", default="quick", help="of tau-safety")
     given = parser.parse_args()
     sizes, engines = [int(own) for own in given.rows.split(",")], given.engines.split(",")
+    if given.guarantee == "tau-safety":
+        run_series(sizes, engines, given.folder, given.effort)
+        return
     run(sizes, engines, given.tasks.split(","), given.method, given.folder)
 
 

@@ -19,7 +19,12 @@ _PIECE = 1 << 18  # records whose places on the grid are there at once
 
 
 def along_curve(codes: Codes) -> npt.NDArray[np.int64]:
-    """Return the records in the order in which a Hilbert curve visits them; equal ones in the order of the table.
+    """Return the records in the order in which a Hilbert curve visits them; equal ones in the order of the table."""
+    return np.argsort(curve_places(codes), kind="stable")
+
+
+def curve_places(codes: Codes) -> npt.NDArray[np.uint64]:
+    """Return how far along a Hilbert curve each record lies, in all the 64 bits.
 
     Coordinates are the normalised positions of the values. With more than 64 attributes the first 64 decide.
     """
@@ -37,4 +42,4 @@ def along_curve(codes: Codes) -> npt.NDArray[np.int64]:
         hilbert.places(points, bits, keys[part])
 
     each(work, [slice(start, start + _PIECE) for start in range(0, codes.n, _PIECE)], codes.n)
-    return np.argsort(keys, kind="stable")
+    return keys << np.uint64(_KEY_BITS - bits * len(attributes))

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from reveil.engines.shards import Shards
     from reveil.tables.pieces import TablePieces
     from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
 
-_COUNTS = pl.Schema({"column": pl.String, "nulls": pl.Int64, "counts": pl.Binary})
+COUNTS = pl.Schema({"column": pl.String, "nulls": pl.Int64, "counts": pl.Binary})
 _BYTES_OF_A_VALUE = 256  # what a value costs whoever holds the domains: itself, where it lies, counts by cell
 
 
@@ -30,19 +31,36 @@ class CountValues:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Count a shard."""
-        found = []
+        found: list[tuple[str, int, bytes]] = []
         for snapshot, _ in each_piece(table, self.schema):
-            for name, counts in count_values(snapshot).items():
-                bytes_ = io.BytesIO()
-                pl.DataFrame({"value": counts.values, "n": counts.counts}).write_ipc(bytes_)
-                found.append((name, counts.nulls, bytes_.getvalue()))
-        return pl.DataFrame(found, schema=_COUNTS, orient="row")
+            found += packed_counts(snapshot)
+        return pl.DataFrame(found, schema=COUNTS, orient="row")
 
 
 def domains_of_pieces(pieces: TablePieces, shards: Shards, held_bytes: int) -> Domains:
     """Return what the codes of a table mean; more values than one memory is to hold are refused."""
+    return Domains.of(pieces.schema, [counts_of_pieces(pieces, shards, held_bytes)])
+
+
+def counts_of_pieces(pieces: TablePieces, shards: Shards, held_bytes: int) -> dict[str, ValueCounts]:
+    """Return which values the columns of a table have, and how often; more than one memory is to hold are refused."""
+    return counts_together(shards.map(CountValues(pieces.schema), COUNTS), held_bytes)
+
+
+def packed_counts(snapshot: Snapshot) -> list[tuple[str, int, bytes]]:
+    """Return the counts of the values of a part of a table, as they are sent: rows of :data:`COUNTS`."""
+    found = []
+    for name, counts in count_values(snapshot).items():
+        bytes_ = io.BytesIO()
+        pl.DataFrame({"value": counts.values, "n": counts.counts}).write_ipc(bytes_)
+        found.append((name, counts.nulls, bytes_.getvalue()))
+    return found
+
+
+def counts_together(packed: Shards, held_bytes: int) -> dict[str, ValueCounts]:
+    """Add up counts as they are sent; more values than one memory is to hold are refused."""
     known: dict[str, ValueCounts] = {}
-    for table in shards.map(CountValues(pieces.schema), _COUNTS).tables():
+    for table in packed.tables():
         for name, nulls, counts in table.iter_rows():
             read = pl.read_ipc(io.BytesIO(counts))
             column_counts = ValueCounts(read["value"].rename(name), read["n"].to_numpy(), nulls)
@@ -56,4 +74,4 @@ def domains_of_pieces(pieces: TablePieces, shards: Shards, held_bytes: int) -> D
                 column=largest,
                 hint="Round the column, put it into bins or give it a hierarchy; or allow more memory.",
             )
-    return Domains.of(pieces.schema, [known])
+    return known

@@ -140,8 +140,8 @@ def figures_of(prepared: Prepared, measures: Mapping[str, JSON] | None) -> dict[
 
 
 def figures_in(manifest: Manifest, measures: Mapping[str, JSON] | None, n: int) -> dict[str, AlarmFigure]:
-    """Return the figures of a release of ``n`` records without counterfeits, by its manifest and its measures."""
-    return dict(_figures(manifest, MadeUp(0, manifest.rows), measures, n))
+    """Return the figures of a release of ``n`` records in one table, by its manifest and its measures."""
+    return dict(_figures(manifest, MadeUp(manifest.counterfeits.total, manifest.rows), measures, n))
 
 
 def _figures(

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reveil.core.errors import ConfigError, FileError
+from reveil.core.errors import FileError
 from reveil.core.randomness import Dice
 from reveil.engines.settings import LOCAL
 from reveil.grouping.groupers.mondrian import Mondrian
@@ -24,6 +24,7 @@ from reveil.releases.parts import write_parts
 from reveil.releases.placing import draft_folder, put_folder_in_place
 from reveil.series.alarms import figures_in
 from reveil.series.asking import asked_for
+from reveil.series.in_shards.reading import cannot_be_used, reason_against_series
 from reveil.series.lines import noted
 from reveil.series.published import Published
 from reveil.series.warnings import warnings
@@ -53,7 +54,7 @@ def reason_against_shards(config: Config) -> str | None:
     """Say why what a config asks for is done in one memory, or None where a table may be worked on in shards."""
     guarantee, method = config.guarantee, config.method or Mondrian()
     if config.in_series:
-        return "what a vault remembers of everybody is compared in one memory"
+        return reason_against_series(guarantee, config.method, config.schema, config.vault_path)
     if not isinstance(guarantee, Static):
         return f"the guarantee {guarantee.kind!r} looks at all records at once"
     if guarantee.suppress:
@@ -61,13 +62,15 @@ def reason_against_shards(config: Config) -> str | None:
     return method.reason_against_cells() or reason_against_pieces(config.schema)
 
 
-def rows_for_shards(config: Config, data: str | Path, target: Path) -> int | None:
+def rows_for_shards(config: Config, data: str | Path, target: Path, *, part: bool = False) -> int | None:
     """Return how many rows there are to be worked on in shards; None: the table is worked on in memory.
 
     On this machine, that is chosen by what is asked for and by the number of rows. Another engine is asked for by name,
-    and what it cannot do is refused.
+    and what it cannot do is refused. ``part``: some columns or records of the table are asked for.
     """
     reason = reason_against_shards(config)
+    if reason is None and part:
+        reason = "a part of a table is chosen in one memory"
     if reason is None and not in_folder(target):
         reason = "a release in one file is put together in one memory; OUT/ is a folder of parts"
     rows = None if reason is not None else rows_in(data)
@@ -76,10 +79,7 @@ def rows_for_shards(config: Config, data: str | Path, target: Path) -> int | Non
     settings = config.engine
     if settings.kind != LOCAL:
         if reason is not None or rows is None:
-            raise ConfigError(
-                f"engine = {settings.kind!r} cannot be used here: {reason}",
-                hint='kind = "local" under [engine], or --engine local, does it on this machine.',
-            )
+            raise cannot_be_used(settings.kind, str(reason))
         return rows
     return rows if rows is not None and rows > settings.shard_rows else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reveil.core.errors import PendingError
 from reveil.series.events import Event
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
     from reveil.guarantees.base import Guarantee
     from reveil.releases.promise import Promise
-    from reveil.series.events import Events
     from reveil.series.release_context import ReleaseContext
     from reveil.vault import ReleaseRow
 
@@ -46,7 +45,7 @@ def remark(context: ReleaseContext, guarantee: Guarantee, *, began: bool) -> str
     ]
     caution = guarantee.traits.caution
     counts = {"before": before, "returned": events.count(Event.RETURN), "changed": int(sum(changed))}
-    return _all_new(events) or (None if caution is None else caution.warning(**counts))
+    return all_new(events) or (None if caution is None else caution.warning(**counts))
 
 
 def noted(*notes: str | None) -> str | None:
@@ -54,7 +53,18 @@ def noted(*notes: str | None) -> str | None:
     return "\nnote: ".join(note for note in notes if note) or None
 
 
-def _all_new(events: Events) -> str | None:
+class Happened(Protocol):
+    """How many people something happened to."""
+
+    @property
+    def deleted(self) -> int:
+        """How many are gone."""
+
+    def count(self, event: Event) -> int:
+        """Return to how many persons this happened."""
+
+
+def all_new(events: Happened) -> str | None:
     """Return a word of warning when nobody of the last release is in this one."""
     if not events.deleted or events.count(Event.UNCHANGED) or events.count(Event.UPDATE):
         return None

@@ -83,6 +83,11 @@ def one_person(person: object, name: str) -> pl.Series:
     return series
 
 
+def only_persons(schema: Schema) -> Schema:
+    """Return a schema of the same table in which only persons are looked at."""
+    return _PersonsOnly.of([schema[str(schema.person)]], schema.null_values, schema.input)
+
+
 class _PersonsOnly(Schema):
     """A schema of a table in which only persons are looked at; other columns may be there."""
 

@@ -25,6 +25,7 @@ from reveil.series import Published, Series
 from reveil.series.alarms import figures_of
 from reveil.series.asking import asked_for, described
 from reveil.series.finding import measures_of
+from reveil.series.in_shards.reading import LargeTable
 from reveil.series.large import publish_in_shards, rows_for_shards
 from reveil.series.large_files import large_files, verify_large
 from reveil.series.lines import noted
@@ -93,11 +94,20 @@ def publish_file(
     ``new_series`` lets it begin although releases of that name are there. ``done`` is called once it is out.
     """
     target = output_path(out)
-    rows = rows_for_shards(config, data, target)
+    rows = rows_for_shards(config, data, target, part=columns is not None or where is not None)
     if config.in_series:
         series = Series.of(config)
         return series.publish_to(
-            out, data, columns, where, dry_run=dry_run, again=again, new_series=new_series, stage=stage, done=done
+            out,
+            data,
+            columns,
+            where,
+            dry_run=dry_run,
+            again=again,
+            new_series=new_series,
+            large=None if rows is None else LargeTable(config.engine, data, rows),
+            stage=stage,
+            done=done,
         )
     if columns is not None or where is not None or again or new_series:
         raise ConfigError(

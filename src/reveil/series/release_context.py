@@ -158,7 +158,7 @@ class ReleaseContext:
         facts: Mapping[str, JSON],
         settings: Mapping[str, JSON],
         path: Path | None,
-        published: Release,
+        published: Release | None,
         manifest_digest: str | None = None,
         more: pl.Series | None = None,
     ) -> Change:

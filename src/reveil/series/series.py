@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
+from reveil.guarantees.signatures.tau_safety import TauSafety
 from reveil.releases.files import KeptFiles, output_path, release_target
 from reveil.releases.folders import place_of
 from reveil.releases.placing import undisturbed
@@ -24,6 +25,8 @@ from reveil.series.beginning import note_of
 from reveil.series.book import VaultBook
 from reveil.series.drafts import deliver, find_copy, not_another, remove_drafts
 from reveil.series.finding import find_file, measures_of
+from reveil.series.in_shards.reading import LargeTable, OpenedTable, reason_against_vault
+from reveil.series.in_shards.release import LargeRelease, without_rows
 from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
 from reveil.series.people import erase, find_placements
 from reveil.series.published import How, Published, Stage, silent
@@ -90,10 +93,13 @@ class Series(SeriesBase):
         dry_run: bool = False,
         again: bool = False,
         new_series: bool = False,
+        large: LargeTable | None = None,
         stage: Stage = silent,
         done: Callable[[], None] = lambda: None,
     ) -> Published:
         """Publish the table as the next release, and write it to a file before it is confirmed.
+
+        A ``large`` table is worked on in shards where the vault has nothing against it.
 
         ``done`` is called as soon as it is confirmed: from then on it is out, whatever happens.
         """
@@ -105,14 +111,20 @@ class Series(SeriesBase):
         folders = (around, self.anchor.parent, *(p.parent for p in self.files[:1]))
         if not new_series and not is_begun(self.vault):
             may_begin(self.anchor, self.name, self._published_columns, *folders)  # before a vault is made
-        with only_publisher(self.vault), self._opened(create=True, pretend=dry_run) as vault:
+        with ExitStack() as open_:
+            open_.enter_context(only_publisher(self.vault))
+            vault = open_.enter_context(self._opened(create=True, pretend=dry_run))
             began, begun = not vault.head(), note_of(vault, self._asked)
             if began and not new_series:
                 may_begin(None, self.name, self._published_columns, *folders)
             note = may_publish(vault, *folders, new_series=new_series, dry_run=dry_run)
             self.notes = [] if note is None else [note]
             stage("reading")
-            submission = read_submission(vault, self.schema, frame, columns, where, **self._reading())
+            table = self._in_shards(open_, vault, large)
+            if table is None:
+                submission = read_submission(vault, self.schema, frame, columns, where, **self._reading())
+            else:
+                submission = table.submission
             rows = vault.releases()
             last = rows[-1] if rows else None
             if last is not None and last.state != PENDING and not dry_run:
@@ -131,6 +143,9 @@ class Series(SeriesBase):
             refuse_if_behind(vault, rows, *folders)
             if where is not None:
                 self.guarantee.traits.check_parts()
+            if table is not None:
+                made, notes = self._large(vault, table).publish(rows, target, dry_run=dry_run, stage=stage, done=done)
+                return self._answer(made, "published", begun, *notes)
             stage("grouping")
             way = self._line(vault)
             prepared, context = way.prepare(vault, submission, rows)
@@ -144,6 +159,18 @@ class Series(SeriesBase):
             said = (note, begun, *prepared.draft.remembered.notes, *unusual, ending)
             told = warnings(submission.snapshot, self._as_begun, apart=bool(release.seconds))
             return self._answer(release, "published", *said, *told)
+
+    def _in_shards(self, open_: ExitStack, vault: Vault, large: LargeTable | None) -> OpenedTable | None:
+        """Open a large table in its engine, if nothing is against it; None: it is worked on in memory."""
+        if large is None or not large.check(reason_against_vault(vault)):
+            return None
+        engine = open_.enter_context(large.settings.opened(large.rows))
+        return OpenedTable.read(engine, large, vault, self.schema, self._reading()["declared"])
+
+    def _large(self, vault: DuckDBVault, table: OpenedTable) -> LargeRelease:
+        """Return the way of a release of a table in shards; its guarantee was asked whether it can be."""
+        assert isinstance(self.guarantee, TauSafety)  # noqa: S101
+        return LargeRelease(vault, table, self.guarantee, self.name, self._settings(vault), self.archive, self.alarms)
 
     def _budget_ends(self, vault: Vault) -> str | None:
         """Say for whom a budget ends with the next release, under a guarantee that spends one."""
@@ -182,6 +209,8 @@ class Series(SeriesBase):
     def _stored(self, vault: DuckDBVault, row: ReleaseRow, submission: Submission) -> tuple[Release, Path]:
         """Read the copy of a release that was prepared before."""
         draft = find_copy(vault, row)
+        if not submission.snapshot.frame.height:  # of a table in shards
+            return without_rows(draft), draft
         return replace(Release.read(draft), native=submission.snapshot.native), draft
 
     def _line(self, vault: Vault, guarantee: Guarantee | None = None) -> AssemblyLine:

@@ -53,18 +53,7 @@ def entries_of(book: Book, told: pl.DataFrame | None, *, replaces: bool) -> tupl
         return ()
     if "column" in told.columns:
         return _by_column(book, told)
-    members = told["members"].unique(maintain_order=True).to_frame()
-    known = book.rows(SIGNATURES)
-    texts = known.group_by("signature", maintain_order=True).agg(members=pl.col("code").cast(pl.String).str.join(","))
-    numbered = members.join(texts, on="members", how="left", maintain_order="left")
-    new = numbered["signature"].is_null()
-    first = 0 if known.is_empty() else int(known["signature"].to_numpy().max()) + 1
-    signature = numbered["signature"].fill_null(-1).to_numpy().copy()
-    signature[new.to_numpy()] = np.arange(first, first + int(new.sum()))
-    numbered = numbered.with_columns(signature=pl.Series(signature, dtype=pl.Int32))
-    code = pl.col("members").str.split(",").cast(pl.List(pl.Int32))
-    added = numbered.filter(new).select("signature", code=code).explode("code")
-    numbers = numbered.select("members", "signature")
+    numbers, added = numbered_signatures(book, told["members"].unique(maintain_order=True))
     rows = pl.concat(
         told[start : start + _AT_ONCE].join(numbers, on="members", how="left", maintain_order="left").drop("members")
         for start in range(0, len(told), _AT_ONCE)
@@ -73,6 +62,21 @@ def entries_of(book: Book, told: pl.DataFrame | None, *, replaces: bool) -> tupl
         rows = rows.unique()
     cleared = rows.select("record").unique() if replaces else None
     return (Entries(SIGNATURES, added), Entries(TOLD_SIGNATURES, rows, cleared))
+
+
+def numbered_signatures(book: Book, members: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the number of each of some different signatures (``members``), and the rows of those that are new."""
+    known = book.rows(SIGNATURES)
+    texts = known.group_by("signature", maintain_order=True).agg(members=pl.col("code").cast(pl.String).str.join(","))
+    numbered = members.alias("members").to_frame().join(texts, on="members", how="left", maintain_order="left")
+    new = numbered["signature"].is_null()
+    first = 0 if known.is_empty() else int(known["signature"].to_numpy().max()) + 1
+    signature = numbered["signature"].fill_null(-1).to_numpy().copy()
+    signature[new.to_numpy()] = np.arange(first, first + int(new.sum()))
+    numbered = numbered.with_columns(signature=pl.Series(signature, dtype=pl.Int32))
+    code = pl.col("members").str.split(",").cast(pl.List(pl.Int32))
+    added = numbered.filter(new).select("signature", code=code).explode("code")
+    return numbered.select("members", "signature"), added
 
 
 def _by_column(book: Book, told: pl.DataFrame) -> tuple[Entries, ...]:

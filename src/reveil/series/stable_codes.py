@@ -17,9 +17,9 @@ from reveil.tables.notation import parsed
 from reveil.tables.snapshot import Snapshot, canonical_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from reveil.core.arrays import CodeArray
+    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.models.encoding import Codes
     from reveil.vault import Vault
 
@@ -67,30 +67,79 @@ def find_stable_codes(
 
     ``declared`` are values of sensitive columns that are known before any data; they are added first.
     """
+    occurring = {attribute.name: _occurring(attribute.null_code + 1, attribute.codes) for attribute in codes.quasi}
+    domains = {attribute.name: attribute.domain for attribute in codes.quasi}
+    texts = {name: canonical_text(snapshot.frame[name]) for name in snapshot.schema.sensitive}
+    known = stable_meanings(
+        vault, snapshot, domains, occurring, {name: values.unique() for name, values in texts.items()}, declared
+    )
     found = LastingCodes()
-    new: dict[str, pl.Series] = {}
     for attribute in codes.quasi:
-        texts = canonical_text(attribute.domain).cast(pl.String).extend(pl.Series([None], dtype=pl.String))
-        occurs = np.zeros(len(texts), np.bool_)
-        occurs[attribute.codes] = True
-        code_of = np.full(len(texts), -1, np.int32)
-        code_of[occurs], new[attribute.name] = _look_up(vault, attribute.name, texts.filter(occurs))
-        found.add(attribute.name, attribute.codes, code_of)
+        found.add(attribute.name, attribute.codes, known.quasi[attribute.name])
+    for name, values in texts.items():
+        found.add(name, known.code(name, values))
+    return StableCodes(found, known.new, known.declared)
+
+
+def _occurring(size: int, codes: CodeArray) -> BoolArray:
+    occurs = np.zeros(size, np.bool_)
+    occurs[codes] = True
+    return occurs
+
+
+@dataclass(frozen=True)
+class StableMeanings:
+    """What lasts of codes and of values, whoever has them.
+
+    ``quasi`` has for each code of a release the one that lasts, -1 for a value that nobody has; ``sensitive`` has
+    ``value`` (a text) and ``code``. ``new`` and ``declared``: see :class:`StableCodes`.
+    """
+
+    quasi: Mapping[str, CodeArray] = field(repr=False)
+    sensitive: Mapping[str, pl.DataFrame] = field(repr=False)
+    new: Mapping[str, pl.Series] = field(repr=False)
+    declared: Mapping[str, CodeArray] = field(repr=False)
+
+    def code(self, name: str, texts: pl.Series) -> CodeArray:
+        """Return the code of each value of a sensitive column."""
+        rows = texts.alias("value").to_frame()
+        joined = rows.join(self.sensitive[name], on="value", how="left", maintain_order="left", nulls_equal=True)
+        return joined["code"].to_numpy().astype(np.int32)
+
+
+def stable_meanings(
+    vault: Vault,
+    snapshot: Snapshot,
+    domains: Mapping[str, pl.Series],
+    occurring: Mapping[str, BoolArray],
+    values: Mapping[str, pl.Series],
+    declared: Mapping[str, Iterable[str]],
+) -> StableMeanings:
+    """Give every value the code that it has had, or the next one; of the snapshot only its columns are looked at.
+
+    ``domains`` are the values of quasi columns in the order of their codes, of which some are ``occurring`` (the last
+    one stands for a missing value); ``values`` are the different texts of sensitive columns.
+    """
+    new: dict[str, pl.Series] = {}
+    quasi: dict[str, CodeArray] = {}
+    sensitive: dict[str, pl.DataFrame] = {}
+    for name, domain in domains.items():
+        texts = canonical_text(domain).cast(pl.String).extend(pl.Series([None], dtype=pl.String))
+        occurs = occurring[name]
+        quasi[name] = np.full(len(texts), -1, np.int32)
+        quasi[name][occurs], new[name] = _look_up(vault, name, texts.filter(occurs))
     first_codes: dict[str, CodeArray] = {}
-    for name in snapshot.schema.sensitive:
-        values = canonical_text(snapshot.frame[name]).alias("value")
+    for name, texts in values.items():
         first = _declared(snapshot.frame[name], list(declared.get(name, ())))
         if snapshot.schema[name].folds and snapshot.frame.schema[name] == pl.String:
             first = spelled_as(first, (*(snapshot.schema[name].labels or ()), *snapshot.schema[name].spellings))
         first = first.alias("value")
-        distinct = pl.concat([first, values.unique().sort()]).unique(maintain_order=True)
+        distinct = pl.concat([first, texts.alias("value").sort()]).unique(maintain_order=True)
         code, new[name] = _look_up(vault, name, distinct)
-        known = pl.DataFrame({"value": distinct, "code": code})
+        sensitive[name] = pl.DataFrame({"value": distinct, "code": code})
         if name in declared:
             first_codes[name] = code[: len(first)].astype(np.int32)
-        joined = values.to_frame().join(known, on="value", how="left", maintain_order="left", nulls_equal=True)
-        found.add(name, joined["code"].to_numpy().astype(np.int32))
-    return StableCodes(found, {name: values for name, values in new.items() if len(values)}, first_codes)
+    return StableMeanings(quasi, sensitive, {name: texts for name, texts in new.items() if len(texts)}, first_codes)
 
 
 def _declared(column: pl.Series, texts: list[str]) -> pl.Series:
@@ -135,21 +184,36 @@ def digest_of_snapshot(frame: pl.DataFrame, names: Iterable[str], *persons: npt.
 
     Made from values, not from the layout of a file or of a library's memory: it stays the same over versions.
     """
+    columns = {name: lambda name=name: iter([frame[name]]) for name in names}
+    return digest_of_columns(frame.height, columns, *(iter([pl.Series(numbers)]) for numbers in persons))
+
+
+def digest_of_columns(
+    rows: int, columns: Mapping[str, Callable[[], Iterator[pl.Series]]], *persons: Iterator[pl.Series]
+) -> str:
+    """Return the digest of a table whose columns come in pieces, each as often as it is asked for."""
     total = hashlib.sha256()
     for numbers in persons:
-        total.update(numbers.astype("<i8").tobytes())
-    for name in names:
-        series = frame[name]
-        missing = series.is_null().to_numpy()
-        total.update(f"{name}\0{len(series)}\0".encode())
-        total.update(np.packbits(missing).tobytes())
-        physical = series.to_physical()
-        if physical.dtype.is_integer() and physical.dtype.is_signed_integer() and str(physical.dtype) != "Int128":
-            total.update(physical.fill_null(0).cast(pl.Int64).to_numpy().astype("<i8").tobytes())
+        for piece in numbers:
+            total.update(piece.to_numpy().astype("<i8").tobytes())
+    for name, pieces in columns.items():
+        total.update(f"{name}\0{rows}\0".encode())
+        left, dtype = np.zeros(0, np.bool_), None
+        for series in pieces():
+            dtype = series.to_physical().dtype
+            missing = np.concatenate([left, series.is_null().to_numpy()])
+            whole = len(missing) // 8 * 8
+            total.update(np.packbits(missing[:whole]).tobytes())
+            left = missing[whole:]
+        total.update(np.packbits(left).tobytes())
+        if dtype is not None and dtype.is_signed_integer() and str(dtype) != "Int128":
+            for series in pieces():
+                total.update(series.to_physical().fill_null(0).cast(pl.Int64).to_numpy().astype("<i8").tobytes())
             continue
-        texts = canonical_text(series).fill_null("")
-        total.update(texts.str.len_bytes().to_numpy().astype("<u4").tobytes())
-        total.update(str(texts.str.join("").item()).encode())
+        for series in pieces():
+            total.update(canonical_text(series).fill_null("").str.len_bytes().to_numpy().astype("<u4").tobytes())
+        for series in pieces():
+            total.update(str(canonical_text(series).fill_null("").str.join("").item()).encode())
     return "sha256:" + total.hexdigest()
 
 

@@ -205,9 +205,14 @@ def check_persons_apart(pieces: TablePieces, shards: Shards) -> None:
         return
     more = shards.map(DigestPersons(pieces.schema), _PERSON).each("part", repeated, _REPEATED).collect()
     if many := int(more["persons"].sum()):
-        raise DataError(
-            f"column {pieces.schema.person!r} names {many:,} records of persons who have another one",
-            file=str(pieces.table["path"][0]),
-            column=pieces.schema.person,
-            hint="A table has one record for each person: keep one, or put them together before.",
-        )
+        raise doubled(pieces.schema, many, str(pieces.table["path"][0]))
+
+
+def doubled(schema: Schema, many: int, file: str) -> DataError:
+    """Return the refusal of a table in which persons have several records."""
+    return DataError(
+        f"column {schema.person!r} names {many:,} records of persons who have another one",
+        file=file,
+        column=schema.person,
+        hint="A table has one record for each person: keep one, or put them together before.",
+    )

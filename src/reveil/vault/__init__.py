@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reveil.vault.changes import Change, Records
+from reveil.vault.changes import Change, Portion, Records
 from reveil.vault.keys import Key
 from reveil.vault.protocol import Recall, ReleaseRow
 from reveil.vault.store import Store
@@ -10,4 +10,4 @@ from reveil.vault.vault import Vault
 
 DuckDBVault = Vault
 
-__all__ = ["Change", "DuckDBVault", "Key", "Recall", "Records", "ReleaseRow", "Store", "Vault"]
+__all__ = ["Change", "DuckDBVault", "Key", "Portion", "Recall", "Records", "ReleaseRow", "Store", "Vault"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
@@ -39,8 +39,24 @@ class Records:
 
 
 @dataclass(frozen=True)
+class Portion:
+    """What a release changes of some persons: their records, what they are told, and where they are.
+
+    ``record`` in entries and placements is a place among these records. Attributes and dictionaries are those of the
+    change.
+    """
+
+    records: Records
+    entries: tuple[Entries, ...] = ()
+    placements: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True)
 class Change:
     """All that one release changes in the vault, in one transaction.
+
+    ``portions`` are further persons, who are asked for one portion after the other while the transaction is open: no
+    two have the same person, and nobody has to hold all of them at once.
 
     ``placements`` (``record``, ``place``, ``grp``; a ``person`` where the record is -1) go into the archive, in which
     so many releases are kept as ``archive`` says, the last ones; None: all of them.
@@ -52,3 +68,4 @@ class Change:
     settings: Mapping[str, JSON] = field(default_factory=dict)
     placements: pl.DataFrame | None = None
     archive: int | None = None
+    portions: Iterable[Portion] = ()

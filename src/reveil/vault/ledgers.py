@@ -16,7 +16,9 @@ from reveil.vault import settings
 from reveil.vault.bridge import as_tables, columns, integers, one
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import numpy.typing as npt
 
     from reveil.core.arrays import CodeArray, Integers
     from reveil.vault.bridge import Connection
@@ -56,14 +58,34 @@ def read(
             connection,
             f"SELECT {_listed(f't.{_quoted(name)}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
         )
+    return _rows(ledger, found, types)
+
+
+def read_range(connection: Connection, ledger: Ledger, first: int, end: int) -> pl.DataFrame:
+    """Return the rows of a personal ledger that belong to persons from one number up to another."""
+    table, names = _table(ledger), ("person", *ledger.columns)
+    types = {name: pl.Float64 if name in ledger.real else pl.Int32 for name in names}
+    if not _exists(connection, ledger.name):
+        return pl.DataFrame(schema=types)
+    found = columns(
+        connection,
+        f"SELECT {_listed(map(_quoted, names))} FROM {table} WHERE person >= ? AND person < ?",  # noqa: S608 -- names by code
+        [first, end],
+    )
+    return _rows(ledger, found, types)
+
+
+def _rows(
+    ledger: Ledger, found: Mapping[str, npt.NDArray[np.generic]], types: Mapping[str, type[pl.DataType]]
+) -> pl.DataFrame:
     return pl.DataFrame(
         {
             name: np.ascontiguousarray(np.ma.getdata(found[name]), np.float64)
             if name in ledger.real
             else integers(found[name])
-            for name in names
+            for name in types
         },
-        schema=types,
+        schema=dict(types),
     )
 
 

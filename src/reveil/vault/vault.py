@@ -10,7 +10,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from reveil.core.errors import BusyError, RefusedError
-from reveil.vault import chain, ledgers, older, reading, settings
+from reveil.vault import chain, ledgers, older, pages, reading, settings
 from reveil.vault.anchored import Anchored
 from reveil.vault.bridge import one
 from reveil.vault.erasure import delete_person
@@ -144,6 +144,26 @@ class Vault(Anchored):
         """Return the columns of whole numbers of a ledger, in their order; none where nothing was written."""
         with self.store.reading() as connection:
             return ledgers.columns_of(connection, name)
+
+    def next_person(self) -> int:
+        """Return the number that the next new person gets: all numbers of persons are below."""
+        with self.store.reading() as connection:
+            return pages.next_person(connection)
+
+    def limit_memory(self, mebibytes: int) -> None:
+        """Let the database keep no more than that of its file in memory; by itself it takes most of a machine's."""
+        with self.store.reading() as connection:
+            connection.execute(f"SET memory_limit = '{int(mebibytes)}MiB'")
+
+    def page(self, first: int, end: int) -> pl.DataFrame:
+        """Return what is known of the persons with these numbers; see :func:`reveil.vault.pages.persons`."""
+        with self.store.reading() as connection:
+            return pages.persons(connection, first, end)
+
+    def ledger_page(self, ledger: Ledger, first: int, end: int) -> pl.DataFrame:
+        """Return the rows of a personal ledger that belong to the persons with these numbers."""
+        with self.store.reading() as connection:
+            return pages.ledger(connection, ledger, first, end)
 
     def presence(self) -> tuple[CodeArray, BoolArray]:
         """Return everybody's number, and whether they were in the last release."""

@@ -5,6 +5,7 @@ Nothing here begins or ends the transaction, and every statement reads the frame
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ import polars as pl
 from reveil.core.errors import VaultError
 from reveil.vault import ledgers, settings
 from reveil.vault.bridge import as_tables, match, one
+from reveil.vault.changes import Portion
 from reveil.vault.protocol import ADOPTED, PENDING
 
 if TYPE_CHECKING:
@@ -37,12 +39,15 @@ def write(connection: Connection, change: Change) -> None:
     numbers = attribute_numbers(connection)
     for name, values in records.dictionary.items():
         _write_values(connection, numbers[name], values)
-    person = _write_persons(connection, records, numbers)
     for name, value in change.settings.items():
         settings.put_callers(connection, name, value)
-    for entries in change.entries:
-        ledgers.write(connection, entries, person)
-    _write_placements(connection, change.row.release, change.placements, person)
+    for portion in chain([Portion(records, change.entries, change.placements)], change.portions):
+        if portion.records is not records:
+            _check(change.row, portion.records)
+        person = _write_persons(connection, portion.records, numbers)
+        for entries in portion.entries:
+            ledgers.write(connection, entries, person)
+        _write_placements(connection, change.row.release, portion.placements, person)
     _write_release(connection, change.row)
 
 

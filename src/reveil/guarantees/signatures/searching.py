@@ -14,7 +14,7 @@ from reveil.guarantees.signatures.planning import Plan, plan
 from reveil.guarantees.signatures.widths import linked_widths, published_widths
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import CodeArray
+    from reveil.core.arrays import BoolArray, CodeArray
     from reveil.core.kernels.assigning import CellWidths
     from reveil.guarantees.signatures.machine import Groups
     from reveil.guarantees.signatures.situation import Situation
@@ -41,6 +41,10 @@ class Search:
         """Exchange records between groups; newcomers with a value may exchange their signatures, too."""
         free = np.zeros(now.size, np.bool_)
         free[now.fresh] = True
+        return self.exchanged_among(groups, free)
+
+    def exchanged_among(self, groups: Groups, free: BoolArray) -> Groups:
+        """Exchange records between groups; those that are ``free`` may exchange their signatures, too."""
         return exchanged(groups, free, self._shape_of, self.sweeps)
 
     def _shape_of(self, records: CodeArray) -> CellWidths:

@@ -249,6 +249,20 @@ class TauSafety(SignatureGuarantee):
                 hint="Take block and form out of the section [method]; scales and quantile count.",
             )
 
+    def reason_against_shards(self, schema: Schema) -> str | None:
+        """Say why releases are made in one memory, or None where a table may be worked on in shards."""
+        if len(schema.sensitive) != 1 or has_tables_by_column(schema) or self.together:
+            return "several sensitive columns are grouped in one memory"
+        if self.blind:
+            return "blind = true draws its groups among all records"
+        if self._two_tables:
+            return f'form = "{self.form}" publishes two tables, which are put together in one memory'
+        if not self.strict:
+            return "strict = false is for comparison"
+        if self.fixed:
+            return "fixed = true compares the values of all people at once"
+        return None
+
     def _check_domain(self, size: int) -> None:
         m = whole_in(self.m)
         needed = m if self.fixed or not self.strict else 3 * m - 1

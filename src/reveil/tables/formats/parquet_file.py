@@ -52,10 +52,11 @@ class ParquetFile(Format):
         except FAILURES:
             raise broken(path) from None
 
-    def piece(self, path: Path, first: int, rows: int) -> pl.DataFrame:
-        """Read some of the rows."""
+    def piece(self, path: Path, first: int, rows: int, columns: list[str] | None = None) -> pl.DataFrame:
+        """Read some of the rows; of some columns, where these are named."""
         try:
-            return self._scanned(path).slice(first, rows).collect()
+            table = self._scanned(path) if columns is None else self._scanned(path).select(columns)
+            return table.slice(first, rows).collect()
         except FAILURES:
             raise broken(path) from None
 

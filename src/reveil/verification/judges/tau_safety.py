@@ -106,7 +106,6 @@ class TauSafety(Signatures):
             sizes = np.unique(shown.release.classes, return_counts=True)[1]
             if (sizes < min(promised.settings["m"], sizes.sum())).any():
                 raise unsafe("a box of the first table has fewer rows than m")
-        strict = promised.settings.get("strict", True)
         set_of_group = sets_of(shown)
         group, mark, _ = shown.members
         members = pl.DataFrame({"now": set_of_group[group], "value": mark}).unique()
@@ -114,16 +113,39 @@ class TauSafety(Signatures):
         for start in range(0, len(shown.real), _AT_ONCE):
             rows = shown.real[start : start + _AT_ONCE]
             now = pl.DataFrame({"who": shown.who[rows], "now": set_of_group[shown.groups.of_row[rows]]})
-            before = record.of(SETS, shown.who[rows])
-            before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
-            broken += _broken(now, before, members, record) if strict else 0
-            found.append(now.join(before.rename({"before": "now"}), on=["who", "now"], how="anti").unique())
-        if broken:
+            some, more = cls.rule_of_people(now, members, promised, record)
+            broken += some
+            found.append(more)
+        cls.refuse_broken(broken)
+        new = pl.concat(found) if found else pl.DataFrame(schema={"who": pl.Int64, "now": pl.Int64})
+        return cls.recorded(new, members, promised)
+
+    @classmethod
+    def rule_of_people(
+        cls, now: pl.DataFrame, members: pl.DataFrame, promised: Promised, record: Record
+    ) -> tuple[int, pl.DataFrame]:
+        """Return of how many of some people the rule is broken, and the sets (``who``, ``now``) that are new to them.
+
+        ``now`` has ``who`` and the mark of the set they are in, ``members`` the marks of the values of each set.
+        """
+        before = record.of(SETS, now["who"].to_numpy())
+        before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
+        broken = _broken(now, before, members, record) if promised.settings.get("strict", True) else 0
+        return broken, now.join(before.rename({"before": "now"}), on=["who", "now"], how="anti").unique()
+
+    @classmethod
+    def refuse_broken(cls, persons: int) -> None:
+        """Refuse a release that breaks the rule for some persons."""
+        if persons:
             raise unsafe(
-                f"{broken:,} persons would get a signature that is neither equal to one they were told nor shares "
+                f"{persons:,} persons would get a signature that is neither equal to one they were told nor shares "
                 "nothing with it"
             )
-        new = pl.concat(found) if found else pl.DataFrame(schema={"who": pl.Int64, "now": pl.Int64})
+
+    @classmethod
+    def recorded(cls, new: pl.DataFrame, members: pl.DataFrame, promised: Promised) -> Update:
+        """Return what is to be recorded of sets (``who``, ``now``) that are new to somebody."""
+        strict = promised.settings.get("strict", True)
         told = members.join(new.select("now").unique(), on="now", how="semi")
         high, low = halves(told["now"].to_numpy())
         value_high, value_low = halves(told["value"].to_numpy())
