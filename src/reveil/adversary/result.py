@@ -52,6 +52,7 @@ class Audit:
     unread: list[str] = field(default_factory=list, repr=False)
     guesses: pl.DataFrame | None = field(default=None, repr=False)
     table_risks: list[ReleaseRisk] = field(default_factory=list, repr=False)
+    engine: dict[str, JSON] | None = None  # which one worked; None: everything was in one memory
 
     def __repr__(self) -> str:
         """Say the sentence: names and values stay out of logs."""
@@ -95,6 +96,7 @@ class Audit:
         beside = (
             {} if self.guesses is None else {"guesses": self._guesses(self.guesses, everybody=everybody).to_dicts()}
         )
+        worked = {} if self.engine is None else {"engine": self.engine}
         return {
             "format": FORMAT,
             "releases": self.releases,
@@ -113,6 +115,7 @@ class Audit:
             "notes": self.notes,
             "unread": self.unread,
             **beside,
+            **worked,
         }
 
     def _guesses(self, guesses: pl.DataFrame, *, everybody: bool) -> pl.DataFrame:

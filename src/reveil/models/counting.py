@@ -41,6 +41,11 @@ class CountValues:
 
 def domains_of_pieces(pieces: TablePieces, shards: Shards, held_bytes: int) -> Domains:
     """Return what the codes of a table mean; more values than one memory is to hold are refused."""
+    return Domains.of(pieces.schema, [values_of_pieces(pieces, shards, held_bytes)])
+
+
+def values_of_pieces(pieces: TablePieces, shards: Shards, held_bytes: int) -> dict[str, ValueCounts]:
+    """Return which values the columns of a table have; more than one memory is to hold are refused."""
     known: dict[str, ValueCounts] = {}
     for table in shards.map(CountValues(pieces.schema), _COUNTS).tables():
         for name, nulls, counts in table.iter_rows():
@@ -56,4 +61,4 @@ def domains_of_pieces(pieces: TablePieces, shards: Shards, held_bytes: int) -> D
                 column=largest,
                 hint="Round the column, put it into bins or give it a hierarchy; or allow more memory.",
             )
-    return Domains.of(pieces.schema, [known])
+    return known
