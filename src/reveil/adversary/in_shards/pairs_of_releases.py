@@ -17,7 +17,7 @@ import polars as pl
 from reveil.adversary.attacks.absence import with_a_lost_value
 from reveil.adversary.attacks.base import Findings, joined
 from reveil.adversary.attacks.correspondence import common
-from reveil.adversary.attacks.difference import contained
+from reveil.adversary.attacks.difference import groups_inside
 from reveil.adversary.attacks.intersection import in_cells
 from reveil.adversary.cells import UNSURE, Runs, containing, pair_of, runs_of
 from reveil.adversary.in_shards.homes import FOUND, HOME, PAIRED
@@ -180,7 +180,7 @@ class AttackGroups:
             around = containing(evidence, runs, number, other) if other != number else np.zeros(0, np.bool_)
             if around.any():
                 pair = pair_of(evidence, runs, number, other, around)
-                groups += int(contained(pair).sum())
+                groups += int(groups_inside(pair).sum())
                 found.append(beliefs_in_remainder(evidence, pair, around))
         summary["difference"] = {"contained_groups": groups}
         return joined(found)
