@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import sums_of
 from reveil.models.statistics import Histogram
 
 if TYPE_CHECKING:
@@ -106,8 +107,7 @@ class View:
         """Return the share of the table's rows that has each value."""
         if self.part_of is not None:
             return self.part_of.shares
-        many: FloatArray = np.bincount(self.codes, self.counts, domain)
-        return many / max(int(self.counts.sum()), 1)
+        return sums_of(self.codes, self.counts, domain) / max(int(self.counts.sum()), 1)
 
     @cached_property
     def only(self) -> CodeArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
 from reveil.adversary.beliefs import FloatArray, believed, group_beliefs, likeliest
-from reveil.core.arrays import Ragged
+from reveil.core.arrays import Ragged, sums_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
@@ -51,5 +51,5 @@ def from_table(
     share = counts / np.maximum(sizes[owners], 1)
     base = table[values.items]
     # What a group lacks, others have too much of: half the sum is the sum of what it has too much.
-    away = np.bincount(owners, np.maximum(share - base, 0), len(values))
+    away = sums_of(owners, np.maximum(share - base, 0), len(values))
     return share, base, away

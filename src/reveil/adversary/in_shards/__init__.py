@@ -21,7 +21,6 @@ import polars as pl
 from reveil.adversary import audit
 from reveil.adversary.cells import compared, pairs_of
 from reveil.adversary.in_shards.asking import (
-    ATTACKS,
     NotInShardsError,
     reason_against_shards,
     refused,
@@ -65,6 +64,7 @@ def audit_where_asked(
     attacks: Sequence[str] | None = None,
     seed: int = 0,
     *,
+    insists: bool = False,
     everybody: bool = False,
     guarantee: Promising | None = None,
     stage: Callable[[str], None] = lambda _: None,
@@ -72,13 +72,14 @@ def audit_where_asked(
 ) -> Audit:
     """Attack releases as :func:`reveil.adversary.audit` does, in shards where an engine is to and can do it.
 
-    Another engine than this machine is asked for by name, and what it cannot do is refused. Here, it is done in shards
-    where a snapshot has more than ``shard_rows`` rows and nothing is asked for that needs everybody in one memory.
+    Here, it is done in shards where a snapshot has more than ``shard_rows`` rows and nothing is asked for that needs
+    everybody in one memory. Another engine does it whatever the number of rows; who ``insists`` on it is refused what
+    it cannot do.
     """
-    more = {"a population": population, "--placements": placements}
-    more |= {f"--{name.replace('_', '-')}": given for name, given in others.items() if name not in _HARMLESS}
+    more = {"--population": population, "--placements": placements}
+    more |= {f"--{name.replace('_', '-')}": given for name, given in others.items() if given != _USUAL.get(name)}
     reason = reason_against_shards(releases, schema, truth or (), known, attacks, more)
-    rows = rows_to_shard(settings, truth or (), reason)
+    rows = rows_to_shard(settings, truth or (), reason, insists=insists)
     if rows is not None:
         try:
             with settings.opened(rows) as engine:
@@ -97,7 +98,7 @@ def audit_where_asked(
                     stage=stage,
                 )
         except NotInShardsError as error:
-            if settings.kind != LOCAL:
+            if insists and settings.kind != LOCAL:
                 raise refused(settings, error.message) from None
     return audit(
         releases,
@@ -115,7 +116,7 @@ def audit_where_asked(
     )
 
 
-_HARMLESS = ("minutes",)  # what others belong to are refused by themselves
+_USUAL = {"values_known": 1, "minutes": 1.0, "learn_labels": False, "table_risks": False}  # what needs nothing
 
 
 def audit_in_shards(
@@ -144,7 +145,8 @@ def audit_in_shards(
     people, groups = gathered.people, gathered.groups
     home = _with_groups(engine, people, groups, HOME, _Homes())
     found: list[Audit] = []
-    plans, counts = [], []
+    plans: list[Plan] = []
+    counts: list[Mapping[str, Mapping[str, int | None]]] = []
     told: list[Shards] = []
     for series in gathered.series:
         plan = _plan(gathered, series, chosen, threshold, seed, named=attacks is not None, everybody=everybody)
@@ -168,11 +170,10 @@ def audit_in_shards(
     stage("judging")
     if any(partial.contradicts for partial in partials):
         raise NotInShardsError("the releases contradict their own rule, and then everybody is looked at at once")
-    for s, (series, plan) in enumerate(zip(gathered.series, plans, strict=True)):
+    for s, series in enumerate(gathered.series):
         counted = Counted(series, tuple(one.of_groups[s] for one in gathered.counted), counts[s])
         some = sorted((p for p in partials if p.column == s), key=lambda p: p.home)
         found.append(put_together(some, counted, gathered.untried, gathered.notes))
-        del plan
     whole = merged(found)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - set(chosen)), "it was not asked for")
     return replace(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reveil.core import registry
 from reveil.core.errors import InputError
 from reveil.engines.settings import LOCAL
 from reveil.releases.folders import in_folder, located
@@ -16,6 +14,7 @@ from reveil.tables.pieces import reason_against_pieces, rows_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from reveil.engines.settings import EngineSettings
     from reveil.releases.manifest import Manifest
@@ -34,7 +33,6 @@ ATTACKS = (
     "tau",
 )
 MOST_RELEASES = 63  # that a mask can name
-_BY_ASKING = {"prior": "prior", "pairs": "pairs", "program": "program", "values": "values_known"}
 
 
 class NotInShardsError(InputError):
@@ -93,13 +91,15 @@ def _manifest_of(release: object) -> Manifest | None:
     return read_manifest(path) if in_folder(path) and manifest_path(path).is_file() else None
 
 
-def rows_to_shard(settings: EngineSettings, truth: Sequence[object], reason: str | None) -> int | None:
+def rows_to_shard(
+    settings: EngineSettings, truth: Sequence[object], reason: str | None, *, insists: bool
+) -> int | None:
     """Return the rows of the largest snapshot where the audit is to be made in shards; None: in one memory.
 
-    On this machine, that is chosen by the number of rows. Another engine is asked for by name, and what it cannot do
-    is refused.
+    On this machine, that is chosen by the number of rows. Who ``insists`` on another engine is refused what it cannot
+    do.
     """
-    if settings.kind != LOCAL and reason is not None:
+    if insists and settings.kind != LOCAL and reason is not None:
         raise refused(settings, reason)
     if reason is not None:
         return None
@@ -113,14 +113,6 @@ def refused(settings: EngineSettings, reason: str) -> InputError:
         f"engine = {settings.kind!r} cannot be used for this audit: {reason}",
         hint='kind = "local" under [engine], or --engine local, does it on this machine.',
     )
-
-
-def not_made(schema: Schema, known: str) -> dict[str, str]:
-    """Return why each of the other attacks is not made: as in one memory where nothing was given that it needs."""
-    found = {}
-    for name in sorted(set(registry.names("attacks")) - set(ATTACKS)):
-        found[name] = "it needs everybody at once, and this audit was made in shards"
-    return found
 
 
 def source_of(release: object) -> Path:

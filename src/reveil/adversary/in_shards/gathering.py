@@ -19,10 +19,10 @@ from reveil.adversary.in_shards.asking import source_of
 from reveil.adversary.in_shards.groups import counted_groups
 from reveil.adversary.in_shards.homes import HOME, Settle
 from reveil.adversary.in_shards.placing import (
-    BUCKETS,
     FITS,
     GatherGroups,
     PlaceRegion,
+    buckets_for,
     excluded,
     of_groups,
     of_people,
@@ -102,7 +102,8 @@ def gather_in_shards(
         stage(f"who may be in which group of release {number + 1}")
         placed.append(_place(engine, tables, regions, number, known))
     stage("bringing people together")
-    settled, odd = _settled(engine, [one.people for one in placed], len(tables.sensitive))
+    many = buckets_for(engine, sum(sizes))
+    settled, odd = _settled(engine, [one.people for one in placed], len(tables.sensitive), many)
     groups = together(engine, [one.groups for one in placed], of_groups(len(tables.sensitive)))
     for one in placed:
         one.people.drop()
@@ -123,7 +124,10 @@ def gather_in_shards(
     ]
     series = tuple(
         KnownSeries(
-            tuple(replace(r, shares=one.counted.shares[s]) for r, one in zip(releases, placed, strict=True)),
+            tuple(
+                replace(r, release=tables.release(t, values.name), shares=placed[t].counted.shares[s])
+                for t, r in enumerate(releases)
+            ),
             values,
             values.name,
             s,
@@ -193,7 +197,8 @@ def _place(engine: Engine, tables: AuditTables, regions: Regions, number: int, k
     counts = pl.Schema({**HISTOGRAM, **FITS})
     counted = together(engine, [told, found.map(Only("fits", tuple(FITS)), FITS)], counts)
     bucket = pl.Schema({"bucket": pl.Int32(), **counts})
-    groups = counted.map(InBucket(), bucket).each("bucket", GatherGroups(release, sensitive), of_groups(sensitive))
+    many = buckets_for(engine, pieces.rows)
+    groups = counted.map(InBucket(many), bucket).each("bucket", GatherGroups(release, sensitive), of_groups(sensitive))
     counted.drop()
     found.drop()
     values = tuple(len(texts) for texts in tables.values)
@@ -231,12 +236,15 @@ class Only:
         return table.filter(pl.col(self.column).is_not_null()).select(self.columns)
 
 
+@dataclass(frozen=True)
 class InBucket:
     """Work: the bucket of each group."""
 
+    many: int
+
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Deal groups."""
-        return table.with_columns((pl.col("g") % BUCKETS).abs().cast(pl.Int32).alias("bucket"))
+        return table.with_columns((pl.col("g") % self.many).abs().cast(pl.Int32).alias("bucket"))
 
 
 @dataclass(frozen=True)
@@ -265,26 +273,31 @@ def _of_placing(people: Shards) -> tuple[int, int]:
     return int(found[COUNTED][0]), int(found[COUNTED][1])
 
 
-def _settled(engine: Engine, parts: Sequence[Shards], sensitive: int) -> tuple[Shards, tuple[bool, ...]]:
+def _settled(engine: Engine, parts: Sequence[Shards], sensitive: int, buckets: int) -> tuple[Shards, tuple[bool, ...]]:
     """Give everybody a home; return also whether any life has a gap or a change, column by column."""
     columns = of_people(sensitive)
     dealt = pl.Schema({"bucket": pl.Int32(), **columns})
     home = pl.Schema({HOME: pl.Int32(), **columns})
     returns = pl.Schema({**home, **{f"odd{s}": pl.Boolean() for s in range(sensitive)}})
-    together_ = together(engine, parts, columns)
-    lives = together_.map(ByPerson(), dealt).each("bucket", Settle(sensitive, returns), returns)
-    together_.drop()
+    everybody = together(engine, parts, columns)
+    lives = everybody.map(ByPerson(buckets), dealt).each("bucket", Settle(sensitive, returns), returns)
+    everybody.drop()
     found = lives.count(CountOdd(sensitive))
     strange = tuple(bool(found.filter(pl.col("column") == s)[COUNTED].sum()) for s in range(sensitive))
-    return lives.map(Only("person", tuple(home)), home), strange
+    settled = together(engine, [lives.map(Only("person", tuple(home)), home)], home)
+    lives.drop()
+    return settled, strange
 
 
+@dataclass(frozen=True)
 class ByPerson:
     """Work: the bucket of each person."""
 
+    many: int
+
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Deal persons."""
-        bucket = (pl.col("person").hash(seed=1) % BUCKETS).cast(pl.Int32)
+        bucket = (pl.col("person").hash(seed=1) % self.many).cast(pl.Int32)
         return table.with_columns(bucket.alias("bucket"))
 
 

@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 _COUNTS = pl.Schema({"what": pl.Int32, "code": pl.Int32, COUNTED: pl.Int64})
 _ROWS, _FAKES, _MANY, _VALUES = -4, -3, -2, -1
 _AWAY = pl.Schema(
-    {"farthest": pl.Float64, "away": pl.Float64, "rows": pl.Int64, "ratio": pl.Float64, "fewest": pl.Int64, "even": pl.Boolean}
-)  # fmt: skip
+    {
+        "farthest": pl.Float64,
+        "away": pl.Float64,
+        "rows": pl.Int64,
+        "ratio": pl.Float64,
+        "fewest": pl.Int64,
+        "even": pl.Boolean,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ def counted_groups(groups: Shards, values: tuple[int, ...]) -> CountedGroups:
                 float(found["farthest"].max() or 0.0),  # type: ignore[arg-type]
                 float(found["away"].sum()) / rows if rows else 0.0,
                 float(found["ratio"].max() or 0.0),  # type: ignore[arg-type]
-                None if fewest is None else int(fewest),  # type: ignore[call-overload]
+                None if fewest is None else int(fewest),  # type: ignore[arg-type]
                 bool(told.height),
             )
         )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from reveil.adversary.result import Audit
@@ -41,7 +40,6 @@ class Counted:
     series: KnownSeries
     groups: tuple[OfGroups, ...]
     elsewhere: Mapping[str, Mapping[str, int | None]]  # summaries of attacks on slices of groups
-    judged: Mapping[str, bool] = field(default_factory=dict)
 
 
 def put_together(
@@ -186,13 +184,3 @@ def _untried(limit: Limit, series: KnownSeries) -> dict[str, Any]:
         "held": None,
         "why": NOT_JUDGED,
     }
-
-
-def with_engine(found: Audit, engine: str, shard_rows: int) -> Audit:
-    """Return an audit that says which engine worked."""
-    return replace(found, engine={"kind": engine, "shard_rows": shard_rows})
-
-
-def nothing_to_average(weights: np.typing.NDArray[np.int64]) -> bool:
-    """Return whether a mean of so weighted numbers is none."""
-    return not weights.sum()

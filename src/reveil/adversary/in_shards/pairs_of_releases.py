@@ -24,6 +24,7 @@ from reveil.adversary.in_shards.homes import FOUND, HOME, PAIRED
 from reveil.adversary.in_shards.placing import listed
 from reveil.adversary.remainders import beliefs_in_remainder
 from reveil.core.arrays import offsets_of
+from reveil.engines.shards import with_column
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
@@ -48,7 +49,7 @@ ANCHORED = pl.Schema(
 ``groups`` are those of each release while their value was the same, where ``kinds`` is KNOWN; else it is UNSURE or
 ABSENT. ``there``: in which releases they are, with whatever value.
 """
-TOLD = pl.Schema({**FOUND, "summary": pl.Binary()})
+TOLD = with_column(FOUND, "summary", pl.Binary())
 Counted = dict[str, dict[str, int | None]]
 
 

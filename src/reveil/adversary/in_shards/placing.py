@@ -16,13 +16,13 @@ from reveil.engines.shards import COUNTED
 from reveil.releases.groups import ReleaseGroups, placed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from reveil.core.arrays import BoolArray, IntArray
     from reveil.engines.shards import Engine, Shards
     from reveil.models.domains import Domain
 
-BUCKETS = 64
+DEALT = 4  # buckets for the rows of a shard
 
 
 def together(engine: Engine, parts: Iterable[Shards], schema: pl.Schema) -> Shards:
@@ -32,16 +32,38 @@ def together(engine: Engine, parts: Iterable[Shards], schema: pl.Schema) -> Shar
         missing = [pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in table.columns]
         return table.with_columns(missing).select(schema.names())
 
-    return engine.scatter((aligned(table) for shards in parts for table in shards.tables()), schema)
+    def tables() -> Iterator[pl.DataFrame]:
+        held: list[pl.DataFrame] = []
+        for shards in parts:
+            for table in shards.tables():
+                held.append(aligned(table))
+                if sum(each.height for each in held) >= engine.shard_rows:
+                    yield pl.concat(held)
+                    held = []
+        if held:
+            yield pl.concat(held)
+
+    return engine.scatter(tables(), schema)
+
+
+def buckets_for(engine: Engine, rows: int) -> int:
+    """Return over how many buckets so many rows are dealt: each has a part of what a shard has."""
+    return max(DEALT * rows // engine.shard_rows, DEALT)
 
 
 def of_people(sensitive: int) -> pl.Schema:
     """Return the columns of persons in a release: where they live, their groups, the codes of their true values."""
     values = {f"v{s}": pl.Int32() for s in range(sensitive)}
     return pl.Schema(
-        {"t": pl.Int32(), "person": pl.String(), "region": pl.Int32(), "groups": pl.List(pl.Int64), "crowded": pl.Boolean()}
-        | values
-    )  # fmt: skip
+        {
+            "t": pl.Int32(),
+            "person": pl.String(),
+            "region": pl.Int32(),
+            "groups": pl.List(pl.Int64),
+            "crowded": pl.Boolean(),
+            **values,
+        }
+    )
 
 
 def of_groups(sensitive: int) -> pl.Schema:

@@ -10,19 +10,19 @@ import polars as pl
 
 from reveil.adversary.in_shards.asking import NotInShardsError, source_of
 from reveil.adversary.in_shards.regions import Regions
-from reveil.adversary.in_shards.tables import CountPublished, CountTrue, ReleaseFolder, SampleBoxes
+from reveil.adversary.in_shards.tables import CountPublished, CountTrue, DistinctValues, ReleaseFolder, SampleBoxes
 from reveil.core.errors import DataError
 from reveil.engines.shards import COUNTED
 from reveil.models.counting import values_of_pieces
 from reveil.models.domains import ValueCounts
-from reveil.models.encoding import Domains
+from reveil.models.encoding import Domains, is_ordered
 from reveil.releases.respelling import shown, with_spellings
 from reveil.tables.alike import spelled_as
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.pieces import check_persons_apart, in_one_spelling, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine
@@ -41,6 +41,7 @@ PUBLISHED, TRUE = 0, 1
 class AuditTables:
     """Releases and snapshots. ``nobody`` are the releases without rows.
 
+    ``numbers`` are the different values of each release's sensitive columns that are numbers, dates or times.
     ``texts`` has for each sensitive column the code of each text of each table: of a ``kind`` (published or true) and a
     ``number``. ``values`` are the values in the order of their codes.
     """
@@ -49,8 +50,14 @@ class AuditTables:
     nobody: tuple[Release, ...]
     pieces: tuple[TablePieces, ...]
     domains: tuple[Domain, ...]
+    numbers: tuple[Mapping[str, pl.DataFrame], ...] = field(repr=False)
     texts: tuple[pl.DataFrame, ...] = field(repr=False)
     values: tuple[pl.Series, ...] = field(repr=False)
+
+    def release(self, number: int, name: str) -> Release:
+        """Return a release without rows, which tells the different numbers of a sensitive column where it has some."""
+        release, numbers = self.nobody[number], self.numbers[number].get(name)
+        return release if numbers is None else replace(release, values=numbers)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -103,9 +110,21 @@ def read_tables(
         nobody,
         tuple(pieces),
         Domains.of(schema, [merged]).quasi,
+        tuple(_numbers(engine, *each, schema) for each in zip(releases, nobody, strict=True)),
         tuple(told for told, _ in coded),
         tuple(values for _, values in coded),
     )
+
+
+def _numbers(engine: Engine, folder: ReleaseFolder, nobody: Release, schema: Schema) -> dict[str, pl.DataFrame]:
+    """Return the different values of the sensitive columns that are numbers, dates or times."""
+    found = {}
+    for name in schema.sensitive:
+        dtype = nobody.values.schema.get(name)
+        if dtype is not None and is_ordered(dtype):
+            told = folder.parts(engine).map(DistinctValues(folder, name), pl.Schema({name: dtype}))
+            found[name] = told.collect(MOST_TEXTS).unique()
+    return found
 
 
 def _values(

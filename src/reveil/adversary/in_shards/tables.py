@@ -240,6 +240,22 @@ class CountPublished:
 
 
 @dataclass(frozen=True)
+class DistinctValues:
+    """Work: the different values that a column of parts has."""
+
+    release: ReleaseFolder
+    column: str
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """List them, shard by shard."""
+        _, nobody = self.release.read(0)
+        found = [nobody.values.select(self.column).clear()]
+        for part, rows in table.iter_rows():
+            found.append(self.release.read(part, rows)[1].values.select(self.column).unique())
+        return pl.concat(found).unique()
+
+
+@dataclass(frozen=True)
 class CountTrue:
     """Work: which texts the sensitive columns of pieces have."""
 
