@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 FORMAT = 1
+AT_ONCE = "it looks at everybody at once, and this audit was made in shards"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ class Audit:
     def ran(self) -> list[str]:
         """The attacks that were made."""
         return [name for name in self.attacks if name not in self.not_run]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The attacks that one memory would have made, and shards did not."""
+        return sorted(name for name, why in self.not_run.items() if why.endswith(AT_ONCE))
 
     @property
     def risks(self) -> dict[str, float | None]:

@@ -176,11 +176,14 @@ def audit_in_shards(
         found.append(put_together(some, counted, gathered.untried, gathered.notes))
     whole = merged(found)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - set(chosen)), "it was not asked for")
-    return replace(
+    whole = replace(
         whole,
         not_run={**whole.not_run, **rest},
         engine={"kind": engine.name, "shard_rows": engine.shard_rows},
     )
+    if not whole.left_out:
+        return whole
+    return replace(whole, sentence=f"{whole.sentence} Not tried in shards: {', '.join(whole.left_out)}.")
 
 
 def _on(gathered: Gathered, series: KnownSeries) -> str:

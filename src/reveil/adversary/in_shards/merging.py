@@ -84,7 +84,11 @@ def put_together(
         [*_limits(audits, series), *(_untried(limit, series) for limit in not_judged)],
         pl.concat(beyond) if beyond else first.beyond,
         first.not_run,
-        [*notes, *(note for note in first.notes if note not in notes)],
+        [
+            *notes,
+            *(note for note in first.notes if note not in notes),
+            *(f"not judged in shards: {limit.says}" for limit in not_judged),
+        ],
         first.unread,
     )
 

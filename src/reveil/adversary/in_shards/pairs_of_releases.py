@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 SLICE, KNOWN = "slice", 0
 ANCHORED = pl.Schema(
     {
-        SLICE: pl.Int64,
-        HOME: pl.Int32,
-        "person": pl.String,
-        "anchor": pl.Int64,
+        SLICE: pl.Int64(),
+        HOME: pl.Int32(),
+        "person": pl.String(),
+        "anchor": pl.Int64(),
         "groups": pl.List(pl.Int64),
         "kinds": pl.List(pl.Int64),
         "there": pl.List(pl.Int64),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reveil.adversary.in_shards.asking import ATTACKS
+from reveil.adversary.result import AT_ONCE
 from reveil.releases.limits import signatures
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 
     from reveil.adversary.in_shards.slices import KnownSeries
 
-AT_ONCE = "it looks at everybody at once, and this audit was made in shards"
 _GIVEN = {
     "household": "who belongs together is not known: declare the column with relation = true, and give the snapshots",
     "minimality": "no publisher was handed over: Minimality(publisher=...)",
