@@ -103,7 +103,7 @@ class View:
         tells = told.sum() > 0 if self.part_of is None else self.part_of.shares.sum() > 0
         return np.asarray((told < self.sizes) & tells, np.bool_)
 
-    def shares(self, domain: int) -> FloatArray:
+    def table_shares(self, domain: int) -> FloatArray:
         """Return the share of the table's rows that has each value."""
         if self.part_of is not None:
             return self.part_of.shares

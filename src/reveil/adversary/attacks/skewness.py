@@ -31,7 +31,9 @@ class Skewness(Attack):
             if not len(view.codes):
                 continue
             shares = group_beliefs(view)
-            share, base, away = from_table(view.values, view.counts, view.sizes, view.shares(len(evidence.values)))
+            share, base, away = from_table(
+                view.values, view.counts, view.sizes, view.table_shares(len(evidence.values))
+            )
             farthest = max(farthest, float(away.max(initial=0.0)))
             mean.append(float(np.average(away, weights=view.sizes)))
             gain = max(gain, float((share / base).max(initial=0.0)))

@@ -27,9 +27,9 @@ from reveil.adversary.in_shards.asking import (
     rows_to_shard,
 )
 from reveil.adversary.in_shards.gathering import Gathered, gather_in_shards
-from reveil.adversary.in_shards.homes import FOUND, HOME, PAIRED, PAYLOAD, AttackHome, Plan, unpacked
+from reveil.adversary.in_shards.homes import FOUND, HOME, PAIRED, PAYLOAD, AttackHome, AttackPlan, unpacked
 from reveil.adversary.in_shards.merging import Counted, put_together
-from reveil.adversary.in_shards.pairs_of_releases import ANCHORED, SLICE, TOLD, Anchor, AttackGroups
+from reveil.adversary.in_shards.pairs_of_releases import ANCHORED, FOUND_BESIDE, SLICE, AnchorHome, AttackGroups
 from reveil.adversary.in_shards.placing import together
 from reveil.adversary.in_shards.reasons import reasons
 from reveil.adversary.result import merged
@@ -145,7 +145,7 @@ def audit_in_shards(
     people, groups = gathered.people, gathered.groups
     home = _with_groups(engine, people, groups, HOME, _Homes())
     found: list[Audit] = []
-    plans: list[Plan] = []
+    plans: list[AttackPlan] = []
     counts: list[Mapping[str, Mapping[str, int | None]]] = []
     told: list[Shards] = []
     for series in gathered.series:
@@ -199,13 +199,13 @@ def _plan(
     *,
     named: bool,
     everybody: bool,
-) -> Plan:
+) -> AttackPlan:
     """Decide what is attacked where."""
     even = all(one.even[series.place] for one in gathered.counted)
     why = reasons(series, chosen, odd=gathered.odd[series.place], even=even)
     paired = series.known == "events" and len(series.releases) > 1
     elsewhere = tuple(name for name in PAIRED if paired and name in chosen and name not in why)
-    return Plan(series, chosen, elsewhere, why, threshold, seed, named, everybody)
+    return AttackPlan(series, chosen, elsewhere, why, threshold, seed, named, everybody)
 
 
 @dataclass(frozen=True)
@@ -230,10 +230,10 @@ class _Slices:
         rows = table.select(SLICE, "anchor", numbers, pl.col("groups").alias("g"), "kinds", "buckets")
         flat = rows.explode("t", "g", "kinds")
         known = flat.filter(pl.col("kinds") == 0).select(SLICE, "t", "g")
-        own = table.select(
+        certain = table.select(
             SLICE, (pl.col(SLICE) // pl.col("buckets")).cast(pl.Int32).alias("t"), pl.col("anchor").alias("g")
         )
-        return pl.concat([known, own]).unique()
+        return pl.concat([known, certain]).unique()
 
 
 def _with_groups(engine: Engine, people: Shards, groups: Shards, key: str, listing: object) -> Shards:
@@ -245,7 +245,7 @@ def _with_groups(engine: Engine, people: Shards, groups: Shards, key: str, listi
 
 
 def _beside(
-    engine: Engine, home: Shards, groups: Shards, series: KnownSeries, plan: Plan, shard_rows: int
+    engine: Engine, home: Shards, groups: Shards, series: KnownSeries, plan: AttackPlan, shard_rows: int
 ) -> tuple[Shards, Mapping[str, Mapping[str, int | None]]]:
     """Make the attacks that set releases beside each other; return their findings and what they say of themselves."""
     most = max(known.present for known in series.releases)
@@ -253,10 +253,10 @@ def _beside(
     views = [SimpleNamespace(present=range(known.present)) for known in series.releases]
     stand_in = cast("Evidence", SimpleNamespace(views=views))
     pairs = pairs_of(stand_in)
-    anchored = home.each(HOME, Anchor(series, buckets), ANCHORED)
+    anchored = home.each(HOME, AnchorHome(series, buckets), ANCHORED)
     with_buckets = anchored.map(_Buckets(buckets), with_column(ANCHORED, "buckets", pl.Int64()))
     laid = _with_groups(engine, with_buckets, groups, SLICE, _Slices(len(series.releases)))
-    found = laid.each(SLICE, AttackGroups(series, plan.elsewhere, tuple(pairs), buckets), TOLD)
+    found = laid.each(SLICE, AttackGroups(series, plan.elsewhere, tuple(pairs), buckets), FOUND_BESIDE)
     laid.drop()
     summaries: dict[str, dict[str, int | None]] = {}
     for table in found.map(_Summaries(), pl.Schema({"summary": pl.Binary()})).tables():

@@ -17,7 +17,7 @@ from reveil.adversary.background import Background
 from reveil.adversary.by_column import prepared
 from reveil.adversary.in_shards.asking import source_of
 from reveil.adversary.in_shards.groups import counted_groups
-from reveil.adversary.in_shards.homes import HOME, Settle
+from reveil.adversary.in_shards.homes import HOME, FindHomes
 from reveil.adversary.in_shards.placing import (
     FITS,
     GatherGroups,
@@ -30,7 +30,7 @@ from reveil.adversary.in_shards.placing import (
 )
 from reveil.adversary.in_shards.reading import PUBLISHED, TRUE, read_tables, regions_of
 from reveil.adversary.in_shards.slices import KnownRelease, KnownSeries
-from reveil.adversary.in_shards.tables import HISTOGRAM, CountGroups, ReadBoxes, ReadPeople
+from reveil.adversary.in_shards.tables import HISTOGRAM, CountValuesOfGroups, ReadBoxes, ReadPeople
 from reveil.adversary.promises import handed_over, read_promises
 from reveil.adversary.request import check_one_accounted, check_order, knowledge
 from reveil.adversary.viewing import attendance, few_given
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from reveil.adversary.in_shards.groups import CountedGroups
     from reveil.adversary.in_shards.reading import AuditTables
-    from reveil.adversary.in_shards.regions import Regions
+    from reveil.adversary.in_shards.regions import PeopleRegions
     from reveil.adversary.promises import Promising
     from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine, Shards
@@ -103,7 +103,7 @@ def gather_in_shards(
         placed.append(_place(engine, tables, regions, number, known))
     stage("bringing people together")
     many = buckets_for(engine, sum(sizes))
-    settled, odd = _settled(engine, [one.people for one in placed], len(tables.sensitive), many)
+    settled, odd = _homes_of(engine, [one.people for one in placed], len(tables.sensitive), many)
     groups = together(engine, [one.groups for one in placed], of_groups(len(tables.sensitive)))
     for one in placed:
         one.people.drop()
@@ -169,7 +169,7 @@ class _Placed:
     spare: tuple[bool, int, bool]
 
 
-def _place(engine: Engine, tables: AuditTables, regions: Regions, number: int, known: str) -> _Placed:
+def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: int, known: str) -> _Placed:
     """Find who may be in which group of a release."""
     release, pieces, nobody = tables.releases[number], tables.pieces[number], tables.nobody[number]
     sensitive, domains = len(tables.sensitive), tables.domains
@@ -192,7 +192,7 @@ def _place(engine: Engine, tables: AuditTables, regions: Regions, number: int, k
     found = laid.each("region", PlaceRegion(release, domains, returns), returns)
     laid.drop()
     people = found.map(Only("person", tuple(of_people(sensitive))), of_people(sensitive)).kept()
-    reading = CountGroups(release, tables.sensitive, tables.codes(PUBLISHED, number))
+    reading = CountValuesOfGroups(release, tables.sensitive, tables.codes(PUBLISHED, number))
     told = release.parts(engine).map(reading, HISTOGRAM)
     counts = pl.Schema({**HISTOGRAM, **FITS})
     counted = together(engine, [told, found.map(Only("fits", tuple(FITS)), FITS)], counts)
@@ -273,14 +273,14 @@ def _of_placing(people: Shards) -> tuple[int, int]:
     return int(found[COUNTED][0]), int(found[COUNTED][1])
 
 
-def _settled(engine: Engine, parts: Sequence[Shards], sensitive: int, buckets: int) -> tuple[Shards, tuple[bool, ...]]:
+def _homes_of(engine: Engine, parts: Sequence[Shards], sensitive: int, buckets: int) -> tuple[Shards, tuple[bool, ...]]:
     """Give everybody a home; return also whether any life has a gap or a change, column by column."""
     columns = of_people(sensitive)
     dealt = pl.Schema({"bucket": pl.Int32(), **columns})
     home = pl.Schema({HOME: pl.Int32(), **columns})
     returns = pl.Schema({**home, **{f"odd{s}": pl.Boolean() for s in range(sensitive)}})
     everybody = together(engine, parts, columns)
-    lives = everybody.map(ByPerson(buckets), dealt).each("bucket", Settle(sensitive, returns), returns)
+    lives = everybody.map(ByPerson(buckets), dealt).each("bucket", FindHomes(sensitive, returns), returns)
     everybody.drop()
     found = lives.count(CountOdd(sensitive))
     strange = tuple(bool(found.filter(pl.col("column") == s)[COUNTED].sum()) for s in range(sensitive))

@@ -48,7 +48,7 @@ FOUND = pl.Schema(
 
 
 @dataclass(frozen=True)
-class Plan:
+class AttackPlan:
     """What is attacked, and how: ``elsewhere`` are attacks whose findings come from slices of groups.
 
     ``not_made`` says why the others are not. ``threshold``, ``seed`` and ``named`` are those of the audit.
@@ -83,7 +83,7 @@ class Partial:
 class AttackHome:
     """Work: the people of a slice, all of whose releases and groups are here."""
 
-    plans: tuple[Plan, ...]  # column by column
+    plans: tuple[AttackPlan, ...]  # column by column
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Attack them, column by column."""
@@ -96,7 +96,7 @@ class AttackHome:
         return pl.DataFrame({"payload": [pickle.dumps(partial) for partial in found]}, schema=PAYLOAD)
 
 
-def _attacked(plan: Plan, people: pl.DataFrame, groups: pl.DataFrame, elsewhere: pl.DataFrame) -> Partial:
+def _attacked(plan: AttackPlan, people: pl.DataFrame, groups: pl.DataFrame, elsewhere: pl.DataFrame) -> Partial:
     """Attack the people of a slice, and judge what is found."""
     series = plan.series
     evidence = series.of_people(people, groups)
@@ -109,7 +109,7 @@ def _attacked(plan: Plan, people: pl.DataFrame, groups: pl.DataFrame, elsewhere:
     return Partial(series.place, int(people[HOME][0]), _kept(plan, audit), _chances(evidence), broken or broken_alone)
 
 
-def _made(plan: Plan, evidence: Evidence, told: pl.DataFrame | None) -> tuple[Made, bool]:
+def _made(plan: AttackPlan, evidence: Evidence, told: pl.DataFrame | None) -> tuple[Made, bool]:
     """Make the attacks; what comes from elsewhere is about all releases, and not about the last one alone."""
     made: Made = {}
     broken = False
@@ -133,7 +133,7 @@ def _made(plan: Plan, evidence: Evidence, told: pl.DataFrame | None) -> tuple[Ma
     return made, broken
 
 
-def _kept(plan: Plan, audit: Audit) -> Audit:
+def _kept(plan: AttackPlan, audit: Audit) -> Audit:
     """Return what is told of a slice: without those of whom nothing is proven, unless everybody is asked for."""
     if plan.everybody:
         return audit
@@ -178,7 +178,7 @@ def unpacked(payload: bytes) -> Partial:
 
 
 @dataclass(frozen=True)
-class Settle:
+class FindHomes:
     """Work: give the persons of a bucket, all of whose releases are here, a home: the region where they came first.
 
     ``odd0``, ... say, column by column, whether anybody's life has a gap or a change that a rule would have to know.

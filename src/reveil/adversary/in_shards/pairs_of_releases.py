@@ -49,12 +49,12 @@ ANCHORED = pl.Schema(
 ``groups`` are those of each release while their value was the same, where ``kinds`` is KNOWN; else it is UNSURE or
 ABSENT. ``there``: in which releases they are, with whatever value.
 """
-TOLD = with_column(FOUND, "summary", pl.Binary())
+FOUND_BESIDE = with_column(FOUND, "summary", pl.Binary())
 Counted = dict[str, dict[str, int | None]]
 
 
 @dataclass(frozen=True)
-class Anchor:
+class AnchorHome:
     """Work: the people of a home, once for each release in which their group is known."""
 
     series: KnownSeries
@@ -107,17 +107,17 @@ class AttackGroups:
         people = table.filter(pl.col("kinds").is_not_null()).sort("person")
         groups = table.filter(pl.col("size").is_not_null()).unique(["t", "g"]).sort("t", "g")
         if not people.height:
-            return TOLD.to_frame()
+            return FOUND_BESIDE.to_frame()
         number = int(people[SLICE][0]) // self.buckets
         evidence, runs = self._laid_out(number, people, groups)
         summary: Counted = {}
         findings = {name: getattr(self, f"_{name}")(evidence, runs, number, summary) for name in self.attacks}
         homes = people[HOME]
-        told = [TOLD.to_frame()]
+        told = [FOUND_BESIDE.to_frame()]
         for name, found in findings.items():
             told.append(self._rows(evidence, homes, name, found))
         told.append(
-            TOLD.to_frame().clear(1).with_columns(
+            FOUND_BESIDE.to_frame().clear(1).with_columns(
                 pl.lit(self.series.place, pl.Int32).alias("column"), pl.lit(pickle.dumps(summary)).alias("summary")
             )
         )  # fmt: skip
@@ -139,7 +139,7 @@ class AttackGroups:
                 "at": np.full(many, -1, np.int32) if found.at is None else found.at,
                 "summary": pl.Series([None] * many, dtype=pl.Binary),
             },
-            schema=TOLD,
+            schema=FOUND_BESIDE,
         )
 
     def _laid_out(self, number: int, people: pl.DataFrame, groups: pl.DataFrame) -> tuple[Evidence, Runs]:

@@ -113,7 +113,7 @@ class PlaceRegion:
             listed(groups.offsets, numbers[groups.items]).alias("groups"),
             pl.Series("crowded", crowded),
         )
-        alone, several = _alone(groups, len(numbers))
+        alone, several = _by_certainty(groups, len(numbers))
         counted = pl.DataFrame({"g": numbers, "fits": fits, "alone": alone, "several": several}, schema=FITS)
         return pl.concat([placed_people, counted.filter(pl.col("fits") > 0)], how="diagonal").select(
             (pl.col(name) if name in {*placed_people.columns, *FITS} else pl.lit(None, dtype)).alias(name)
@@ -130,7 +130,7 @@ def listed(offsets: IntArray, items: np.typing.NDArray[np.generic]) -> pl.Series
     return found.fill_null(pl.Series([[]], dtype=pl.List(pl.Int64)))
 
 
-def _alone(groups: Ragged[np.int32], many: int) -> tuple[IntArray, IntArray]:
+def _by_certainty(groups: Ragged[np.int32], many: int) -> tuple[IntArray, IntArray]:
     """Return how many persons may be in each group only, and how many in others, too."""
     single = groups.lengths[groups.owners()] == 1
     alone = np.bincount(groups.items[single], minlength=many).astype(np.int64)

@@ -9,8 +9,14 @@ import numpy as np
 import polars as pl
 
 from reveil.adversary.in_shards.asking import NotInShardsError, source_of
-from reveil.adversary.in_shards.regions import Regions
-from reveil.adversary.in_shards.tables import CountPublished, CountTrue, DistinctValues, ReleaseFolder, SampleBoxes
+from reveil.adversary.in_shards.regions import PeopleRegions
+from reveil.adversary.in_shards.tables import (
+    CountShownTexts,
+    CountTrueTexts,
+    DistinctValues,
+    ReleaseFolder,
+    SampleBoxes,
+)
 from reveil.core.errors import DataError
 from reveil.engines.shards import COUNTED
 from reveil.models.counting import values_of_pieces
@@ -91,8 +97,10 @@ def read_tables(
         read = in_one_spelling(read, listed, MOST_TEXTS)
         check_persons_apart(read, listed)
         counts.append(values_of_pieces(read, listed, settings.held_bytes))
-        published = releases[number].parts(engine).count(CountPublished(releases[number], schema.sensitive), MOST_TEXTS)
-        for kind, found in ((PUBLISHED, published), (TRUE, listed.count(CountTrue(read.schema), MOST_TEXTS))):
+        published = (
+            releases[number].parts(engine).count(CountShownTexts(releases[number], schema.sensitive), MOST_TEXTS)
+        )
+        for kind, found in ((PUBLISHED, published), (TRUE, listed.count(CountTrueTexts(read.schema), MOST_TEXTS))):
             texts.append(found.with_columns(kind=pl.lit(kind), number=pl.lit(number)))
         pieces.append(read)
     merged = {}
@@ -151,7 +159,7 @@ def _values(
     return coded.with_columns(pl.col("code").fill_null(-1)).drop("spelled"), values
 
 
-def regions_of(engine: Engine, tables: AuditTables) -> Regions:
+def regions_of(engine: Engine, tables: AuditTables) -> PeopleRegions:
     """Cut regions by some of the boxes of all releases."""
     share = max(sum(release.manifest.groups for release in tables.releases) // SAMPLED, 1)
     los, his, many = [], [], range(len(tables.domains))
@@ -162,4 +170,4 @@ def regions_of(engine: Engine, tables: AuditTables) -> Regions:
         his.append(np.stack([found[f"h{a}"].to_numpy() for a in many], axis=1))
     lo, hi = np.concatenate(los), np.concatenate(his)
     people = sum(pieces.rows for pieces in tables.pieces)
-    return Regions.around(lo, hi, max(int(len(lo) * engine.shard_rows / (REGIONS * max(people, 1))), 1))
+    return PeopleRegions.around(lo, hi, max(int(len(lo) * engine.shard_rows / (REGIONS * max(people, 1))), 1))

@@ -1,6 +1,6 @@
-"""Regions of quasi values: every person lies in one, and a published box goes into each that it touches.
+"""PeopleRegions of quasi values: every person lies in one, and a published box goes into each that it touches.
 
-Regions are cut where fewest boxes are cut. Any regions give the same candidates; these give few copies of boxes.
+PeopleRegions are cut where fewest boxes are cut. Any regions give the same candidates; these give few copies of boxes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DEEPEST = 40
 
 
 @dataclass(frozen=True)
-class Regions:
+class PeopleRegions:
     """A tree of cuts. Node i sends codes of ``attribute[i]`` up to ``code[i]`` to node ``below[i]``, others behind it.
 
     A node that is not cut (attribute -1) is a region.
@@ -31,7 +31,7 @@ class Regions:
     below: CodeArray = field(repr=False)
 
     @classmethod
-    def around(cls, lo: CodeArray, hi: CodeArray, most: int) -> Regions:
+    def around(cls, lo: CodeArray, hi: CodeArray, most: int) -> PeopleRegions:
         """Cut regions until none touches more than ``most`` of some boxes, given by their hulls (boxes, attributes)."""
         attribute, code, below = [-1], [-1], [-1]
         open_: list[tuple[int, int, IntArray]] = [(0, 0, np.arange(len(lo)))]

@@ -25,7 +25,7 @@ from reveil.tables.snapshot import canonical_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from reveil.adversary.in_shards.regions import Regions
+    from reveil.adversary.in_shards.regions import PeopleRegions
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.engines.shards import Engine, Shards
     from reveil.models.domains import Domain
@@ -164,7 +164,7 @@ class ReadBoxes:
 
     release: ReleaseFolder
     domains: tuple[Domain, ...]
-    regions: Regions
+    regions: PeopleRegions
     returns: pl.Schema
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -192,7 +192,7 @@ class ReadPeople:
 
     schema: Schema
     domains: tuple[Domain, ...]
-    regions: Regions
+    regions: PeopleRegions
     values: tuple[pl.DataFrame, ...]  # text, code; column by column
     returns: pl.Schema
 
@@ -227,7 +227,7 @@ def coded(texts: pl.Series, values: pl.DataFrame) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class CountPublished:
+class CountShownTexts:
     """Work: which texts the sensitive columns of parts have."""
 
     release: ReleaseFolder
@@ -256,7 +256,7 @@ class DistinctValues:
 
 
 @dataclass(frozen=True)
-class CountTrue:
+class CountTrueTexts:
     """Work: which texts the sensitive columns of pieces have."""
 
     schema: Schema
@@ -278,7 +278,7 @@ def _texts_of(frames: Iterator[pl.DataFrame], columns: Sequence[str]) -> pl.Data
 
 
 @dataclass(frozen=True)
-class CountGroups:
+class CountValuesOfGroups:
     """Work: the rows of each group in parts, and how many of them have each value."""
 
     release: ReleaseFolder
