@@ -98,12 +98,19 @@ def test_what_is_not_made_is_named_with_the_reason(tmp_path):
     paths, truth = naive(tmp_path, snapshots(120, 2), rv.TCloseness(0.9))
     with DiskEngine(60, workers=1) as engine:
         found = audit_in_shards(engine, EngineSettings(), paths, SCHEMA, truth)
-    assert "tau" in found.not_run
+    assert found.left_out == ["tau"]
     assert "everybody at once" in found.not_run["tau"]
     assert found.engine == {"kind": "disk", "shard_rows": 60}
     assert [limit["held"] for limit in found.limits] == [None]
     assert "one memory" in found.limits[0]["why"]
     assert "tau" not in found.ran
+
+
+def test_all_attacks_of_a_tau_safe_series_are_those_of_memory(tmp_path):
+    paths, truth = safe(tmp_path, snapshots(120, 2, seed=6), rv.TauSafety(m=2))
+    here, found = both(paths, truth, attacks=None)
+    left = ("risks", "table_risks", "riskiest")
+    assert differences(*({k: v for k, v in one.items() if k not in left} for one in (here, found))) == []
 
 
 def test_a_snapshot_of_other_people_is_refused(tmp_path):

@@ -13,26 +13,24 @@ if TYPE_CHECKING:
 
     from reveil.adversary.in_shards.slices import KnownSeries
 
-_GIVEN = {
-    "household": "who belongs together is not known: declare the column with relation = true, and give the snapshots",
-    "minimality": "no publisher was handed over: Minimality(publisher=...)",
-    "prior": "no prior was given: --prior uniform, releases or a file",
-    "pairs": "nobody said which values occur together: --pairs truth or a table",
-}
+# Attacks by what nobody hands over here: they say themselves what they lack.
+_LACKING = ("columns", "minimality", "pairs", "prior", "program", "values")
 
 
 def reasons(series: KnownSeries, chosen: Sequence[str], *, odd: bool, even: bool) -> dict[str, str]:
-    """Return which of the attacks are not made, and why.
+    """Return which of the attacks are not made in shards, and why.
 
     ``odd``: whether any life has a gap or a change; ``even``: whether all groups have two values or more, each as often
     as the others.
     """
-    found = {name: AT_ONCE for name in chosen if name not in ATTACKS}
-    if not any(column.relation for column in series.schema.columns):
-        found["household"] = _GIVEN["household"]
-    found |= {name: why for name, why in _GIVEN.items() if name in found and name != "household"}
-    if series.schema.relation is not None and "household" in chosen:
-        found["household"] = AT_ONCE
+    found = {name: AT_ONCE for name in chosen if name not in (*ATTACKS, *_LACKING)}
+    if series.schema.relation is None:
+        found.pop("household", None)
+    if not series.schema.plain:
+        found.pop("plain", None)
+    columns = {frozenset(known.release.cells) for known in series.releases}
+    if len(columns) == 1 and not any(limit.attack == "sequential" for limit in series.limits):
+        found.pop("sequential", None)
     if any(limit.permanent for limit in series.limits):
         found["serial"] = f"values are declared as permanent: {AT_ONCE}"
     if not (even and _kept_apart(series, odd=odd)):
