@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 _COUNTS = pl.Schema({"what": pl.Int32, "code": pl.Int32, COUNTED: pl.Int64})
 _ROWS, _FAKES, _MANY, _VALUES = -4, -3, -2, -1
+_STEPS = 1 << 32  # of a row: whole numbers add up to the same in any order
 _AWAY = pl.Schema(
     {
         "farthest": pl.Float64,
-        "away": pl.Float64,
+        "away": pl.Int64,
         "rows": pl.Int64,
         "ratio": pl.Float64,
         "fewest": pl.Int64,
@@ -88,7 +89,7 @@ class MeasureGroups:
         return pl.DataFrame(
             {
                 "farthest": [float(away.max(initial=0.0))],
-                "away": [float((away * sizes).sum())],
+                "away": [int(np.rint(away * sizes * _STEPS).astype(np.int64).sum())],
                 "rows": [int(sizes.sum())],
                 "ratio": [float((share / base).max(initial=0.0))],
                 "fewest": pl.Series([fits.min()], dtype=pl.Int64),
@@ -117,7 +118,7 @@ def counted_groups(groups: Shards, values: tuple[int, ...]) -> CountedGroups:
         measured.append(
             OfGroups(
                 float(found["farthest"].max() or 0.0),  # type: ignore[arg-type]
-                float(found["away"].sum()) / rows if rows else 0.0,
+                int(found["away"].sum()) / _STEPS / rows if rows else 0.0,
                 float(found["ratio"].max() or 0.0),  # type: ignore[arg-type]
                 None if fewest is None else int(fewest),  # type: ignore[arg-type]
                 bool(told.height),
