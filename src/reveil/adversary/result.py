@@ -35,6 +35,7 @@ class Audit:
     ``not_run`` says why an attack was not made; ``notes`` what could not be read, and how it was taken; ``unread`` are
     the columns with labels that nobody explains. ``guesses``: what somebody with a prior believes of everybody, and the
     prior alone, where one was given. ``table_risks``: who looks like whom, release by release, as other tools count it.
+    ``engine``: which one worked on shards; ``persons`` has those of whom something is proven then, and some others.
     """
 
     persons: pl.DataFrame = field(repr=False)

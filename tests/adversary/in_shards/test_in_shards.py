@@ -5,6 +5,7 @@ import pytest
 
 import reveil as rv
 from reveil.adversary.in_shards import audit_in_shards, audit_where_asked
+from reveil.adversary.in_shards.asking import NotInShardsError
 from reveil.core.errors import DataError, InputError
 from reveil.engines import settings as engine_settings
 from reveil.engines.disk import DiskEngine
@@ -95,15 +96,24 @@ def test_only_those_of_whom_something_is_proven_are_kept(tmp_path):
 
 
 def test_what_is_not_made_is_named_with_the_reason(tmp_path):
-    paths, truth = naive(tmp_path, snapshots(120, 2), rv.TCloseness(0.9))
+    paths, truth = naive(tmp_path, snapshots(120, 2), rv.KAnonymity(k=4))
     with DiskEngine(60, workers=1) as engine:
         found = audit_in_shards(engine, EngineSettings(), paths, SCHEMA, truth)
     assert found.left_out == ["tau"]
     assert "everybody at once" in found.not_run["tau"]
     assert found.engine == {"kind": "disk", "shard_rows": 60}
-    assert [limit["held"] for limit in found.limits] == [None]
-    assert "one memory" in found.limits[0]["why"]
     assert "tau" not in found.ran
+    assert found.sentence.endswith("Not tried in shards: tau.")
+
+
+def test_a_promise_that_cannot_be_judged_is_not_called_held(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine_settings, "FEWEST_ROWS", 10)
+    paths, truth = naive(tmp_path, snapshots(120, 1), rv.TCloseness(0.9))
+    with DiskEngine(60, workers=1) as engine, pytest.raises(NotInShardsError, match="whole table"):
+        audit_in_shards(engine, EngineSettings(), paths, SCHEMA, truth)
+    found = audit_where_asked(EngineSettings(shard_rows=60), paths, SCHEMA, None, truth)
+    assert found.engine is None, "one memory judges it"
+    assert [limit["held"] for limit in found.limits] == [True]
 
 
 def test_all_attacks_of_a_tau_safe_series_are_those_of_memory(tmp_path):
@@ -141,7 +151,7 @@ def test_rows_decide_on_this_machine(tmp_path, monkeypatch):
         ({"truth": None}, "who is meant is told by the snapshots"),
         ({"known": "ids"}, "--known ids needs everybody at once"),
         ({"sample": 10}, "--sample needs everybody at once"),
-        ({"population": "people.csv"}, "--population needs everybody at once"),
+        ({"population": "people.csv"}, "a population needs everybody at once"),
     ],
 )
 def test_an_engine_that_is_asked_for_is_refused_what_it_cannot_do(tmp_path, more, said):

@@ -76,7 +76,7 @@ def audit_where_asked(
     everybody in one memory. Another engine does it whatever the number of rows; who ``insists`` on it is refused what
     it cannot do.
     """
-    more = {"--population": population, "--placements": placements}
+    more = {"a population": population, "a table of placements": placements}
     more |= {f"--{name.replace('_', '-')}": given for name, given in others.items() if given != _USUAL.get(name)}
     reason = reason_against_shards(releases, schema, truth or (), known, attacks, more)
     rows = rows_to_shard(settings, truth or (), reason, insists=insists)
@@ -173,7 +173,7 @@ def audit_in_shards(
     for s, series in enumerate(gathered.series):
         counted = Counted(series, tuple(one.of_groups[s] for one in gathered.counted), counts[s])
         some = sorted((p for p in partials if p.column == s), key=lambda p: p.home)
-        found.append(put_together(some, counted, gathered.untried, gathered.notes))
+        found.append(put_together(some, counted, gathered.notes))
     whole = merged(found)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - set(chosen)), "it was not asked for")
     whole = replace(

@@ -15,7 +15,7 @@ import polars as pl
 from reveil.adversary.appearances import spare_places
 from reveil.adversary.background import Background
 from reveil.adversary.by_column import prepared
-from reveil.adversary.in_shards.asking import source_of
+from reveil.adversary.in_shards.asking import ATTACKS, NotInShardsError, source_of
 from reveil.adversary.in_shards.groups import counted_groups
 from reveil.adversary.in_shards.homes import HOME, FindHomes
 from reveil.adversary.in_shards.placing import (
@@ -56,8 +56,7 @@ if TYPE_CHECKING:
 class Gathered:
     """What is known of everybody: people by their homes, groups, and what was counted over whole releases.
 
-    ``odd`` says of each sensitive column whether any life has a gap or a change; ``untried`` are limits that are not
-    judged in shards.
+    ``odd`` says of each sensitive column whether any life has a gap or a change.
     """
 
     people: Shards = field(repr=False)
@@ -65,7 +64,6 @@ class Gathered:
     series: tuple[KnownSeries, ...]
     counted: tuple[CountedGroups, ...]  # release by release
     odd: tuple[bool, ...]
-    untried: tuple[Limit, ...]
     notes: tuple[str, ...]
 
 
@@ -97,6 +95,8 @@ def gather_in_shards(
                 hint="Is this the schema they belong to?",
             )
     promises = read_promises([release.manifest.promise for release in nobody], guarantee, schema)
+    for limit in (*promises.series, *(limit for limits in promises.releases for limit in limits)):
+        _check_tried(limit)
     regions, placed = regions_of(engine, tables), []
     for number in range(len(nobody)):
         stage(f"who may be in which group of release {number + 1}")
@@ -108,11 +108,10 @@ def gather_in_shards(
     for one in placed:
         one.people.drop()
         one.groups.drop()
-    every = [limit for limits in (*promises.releases, promises.series) for limit in limits]
     releases = [
         KnownRelease(
             release,
-            tuple(limit for limit in limits if _is_tried(limit)),
+            limits,
             one.everybody,
             one.spare,
             np.zeros(0),
@@ -133,8 +132,7 @@ def gather_in_shards(
             s,
             known,
             promises.bound,
-            # A limit without its model is not judged, and what it declares still counts.
-            tuple(limit if _is_tried(limit) else replace(limit, model=None) for limit in promises.series),
+            promises.series,
             schema,
         )
         for s, values in enumerate(tables.values)
@@ -146,16 +144,16 @@ def gather_in_shards(
         series,
         tuple(one.counted for one in placed),
         odd,
-        tuple({limit: None for limit in every if not _is_tried(limit)}),
         tuple(note for note in few if note is not None),
     )
 
 
-def _is_tried(limit: Limit) -> bool:
-    """Return whether slices can judge a limit: not what compares with the whole table, or counts whole cells."""
-    if isinstance(limit.model, TCloseness):
-        return False
-    return not (limit.over == "series" and limit.about == "link" and limit.model is not None)
+def _check_tried(limit: Limit) -> None:
+    """Refuse a promise that slices cannot judge: nothing may pass for held that nobody looked at."""
+    if isinstance(limit.model, TCloseness) or (limit.over == "series" and limit.about == "link"):
+        raise NotInShardsError(f"the promise {limit.says!r} compares with the whole table, or counts whole cells")
+    if limit.attack is not None and limit.attack not in ATTACKS:
+        raise NotInShardsError(f"the promise {limit.says!r} is about an attack that looks at everybody at once")
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,12 @@ import polars as pl
 
 from reveil.adversary.result import Audit
 from reveil.adversary.sentences import known_to, sentence
-from reveil.adversary.set_limits import ATTACKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reveil.adversary.in_shards.homes import Partial
     from reveil.adversary.in_shards.slices import KnownSeries
-    from reveil.models.limits import Limit
-
-NOT_JUDGED = "the whole table is compared with, which is done in one memory"
 
 
 @dataclass(frozen=True)
@@ -42,9 +38,7 @@ class Counted:
     elsewhere: Mapping[str, Mapping[str, int | None]]  # summaries of attacks on slices of groups
 
 
-def put_together(
-    parts: Sequence[Partial], counted: Counted, not_judged: Sequence[Limit], notes: Sequence[str]
-) -> Audit:
+def put_together(parts: Sequence[Partial], counted: Counted, notes: Sequence[str]) -> Audit:
     """Return the audit of one sensitive column."""
     audits = [part.audit for part in parts]
     first, series = audits[0], counted.series
@@ -81,13 +75,12 @@ def put_together(
         sentence(series.column, known_to(first.known), persons, summary),
         series.column,
         pl.concat([audit.everybody for audit in audits]),
-        [*_limits(audits, series), *(_untried(limit, series) for limit in not_judged)],
+        _limits(audits, series),
         pl.concat(beyond) if beyond else first.beyond,
         first.not_run,
         [
             *notes,
             *(note for note in first.notes if note not in notes),
-            *(f"not judged in shards: {limit.says}" for limit in not_judged),
         ],
         first.unread,
     )
@@ -171,20 +164,3 @@ def _limits(audits: Sequence[Audit], series: KnownSeries) -> list[dict[str, Any]
         held = many == 0 if first["held"] is not None else None
         found.append({**first, "worst": farthest(worst) if worst else None, "persons": many, "held": held})
     return found
-
-
-def _untried(limit: Limit, series: KnownSeries) -> dict[str, Any]:
-    """Say of a limit that nobody looked whether it is kept."""
-    numbers = [at + 1 for at, _ in enumerate(series.releases)]
-    return {
-        "says": limit.says,
-        "about": limit.about,
-        "over": limit.over,
-        "attack": limit.attack or ATTACKS.get((limit.about, limit.over), ""),
-        "at_most": limit.at_most,
-        "worst": None,
-        "releases": numbers,
-        "persons": 0,
-        "held": None,
-        "why": NOT_JUDGED,
-    }
