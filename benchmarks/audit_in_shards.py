@@ -41,7 +41,7 @@ def laid_down(folder: Path, persons: int, series: str) -> None:
     columns = "".join(f'{name} = "quasi"\n' for name in quasi)
     config = folder / "reveil.toml"
     asked = '[guarantee]\nkind = "static"\nk = 10\nl = 3\n'
-    config.write_text(f'[columns]\npid = "person"\n{columns}disease = "sensitive"\n{asked}')
+    config.write_text(f'[series]\nseed = 1\n[columns]\npid = "person"\n{columns}disease = "sensitive"\n{asked}')
     vault = None if series == "static" else rv.TauSafety(m=4, effort=Effort.QUICK)
     opened = None if vault is None else rv.Series.open(folder / "vault", schema, vault, seed=0)
     for number, frame in enumerate(snapshots):

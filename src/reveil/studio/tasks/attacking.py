@@ -83,7 +83,7 @@ class AuditTask(StudioTask):
             self.threshold,
             list(self.attacks) or None,
             self.seed,
-            everybody=True,  # the page lists people, whatever is proven of them
+            everybody=self.everybody,
             guarantee=config.guarantee,
             values_known=self.values_known,
             prior=prior,
