@@ -20,6 +20,7 @@ from reveil.releases.parsing import classes_of
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
     from reveil.adversary.view import View
+    from reveil.releases.manifest import Manifest
 
 BitArray = npt.NDArray[np.uint64]
 Rule = Literal["apart", "kept", "none"]
@@ -176,13 +177,22 @@ def numbered(bits: BitArray) -> CodeArray:
 
 def _numbers(view: View) -> tuple[bool, int, bool]:
     """Return whether the counterfeits are placed, how many persons are unplaced, and whether others may be there."""
-    manifest = view.release.manifest
-    fakes = manifest.counterfeits.total
-    placed = fakes == int(view.fakes.sum())
-    spare = len(view.present) - (int(view.sizes.sum()) - fakes)
-    is_open = bool(view.crowded.any()) or not placed or spare < 0
-    left_out = (manifest.suppressed or 0) + manifest.withheld
+    if view.part_of is not None:
+        return view.part_of.spare
     nowhere = int(((view.candidates.lengths == 0) & ~view.crowded).sum())
+    everything = int(view.sizes.sum()), int(view.fakes.sum())
+    return spare_places(view.release.manifest, *everything, len(view.present), nowhere, crowded=view.crowded.any())
+
+
+def spare_places(
+    manifest: Manifest, rows: int, placed_fakes: int, persons: int, nowhere: int, *, crowded: bool | np.bool_
+) -> tuple[bool, int, bool]:
+    """Return the same from what was counted in a release: rows, counterfeits in groups, persons, those in no group."""
+    fakes = manifest.counterfeits.total
+    placed = fakes == placed_fakes
+    spare = persons - (rows - fakes)
+    is_open = bool(crowded) or not placed or spare < 0
+    left_out = (manifest.suppressed or 0) + manifest.withheld
     return placed, max(spare - nowhere, 0) if spare >= 0 else left_out, is_open
 
 

@@ -122,16 +122,21 @@ def check_accounted(releases: Sequence[Release], people: Background, truth: Sequ
     A release that says how many records it left out accounts for everybody it was made of.
     """
     for number, (release, source) in enumerate(zip(releases, truth or (), strict=False)):
-        manifest, ids = release.manifest, people.truth_ids[number]
-        if ids is None or not manifest.promise.is_known or manifest.suppressed is None or release.batch is not None:
-            continue
-        accounted = (
-            manifest.rows - manifest.counterfeits.total - manifest.dirty + manifest.suppressed + manifest.withheld
+        ids = people.truth_ids[number]
+        if ids is not None:
+            check_one_accounted(number, release, len(ids), source)
+
+
+def check_one_accounted(number: int, release: Release, many: int, source: object) -> None:
+    """Refuse so many people for a release that accounts for fewer."""
+    manifest = release.manifest
+    if not manifest.promise.is_known or manifest.suppressed is None or release.batch is not None:
+        return
+    accounted = manifest.rows - manifest.counterfeits.total - manifest.dirty + manifest.suppressed + manifest.withheld
+    if many > accounted:
+        raise DataError(
+            f"{many:,} people are given for release {number + 1}, which accounts for {accounted:,}: "
+            f"{many - accounted:,} or more of them are not in it",
+            file=str(source) if isinstance(source, str | os.PathLike) else None,
+            hint="Give the snapshot that it was made of (of a part of the table, that part), in the same order.",
         )
-        if len(ids) > accounted:
-            raise DataError(
-                f"{len(ids):,} people are given for release {number + 1}, which accounts for {accounted:,}: "
-                f"{len(ids) - accounted:,} or more of them are not in it",
-                file=str(source) if isinstance(source, str | os.PathLike) else None,
-                hint="Give the snapshot that it was made of (of a part of the table, that part), in the same order.",
-            )

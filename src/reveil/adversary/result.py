@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
 
 FORMAT = 1
+AT_ONCE = "it looks at everybody at once, and this audit was made in shards"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Audit:
     ``not_run`` says why an attack was not made; ``notes`` what could not be read, and how it was taken; ``unread`` are
     the columns with labels that nobody explains. ``guesses``: what somebody with a prior believes of everybody, and the
     prior alone, where one was given. ``table_risks``: who looks like whom, release by release, as other tools count it.
+    ``engine``: which one worked on shards; ``persons`` has those of whom something is proven then, and some others.
     """
 
     persons: pl.DataFrame = field(repr=False)
@@ -52,6 +54,7 @@ class Audit:
     unread: list[str] = field(default_factory=list, repr=False)
     guesses: pl.DataFrame | None = field(default=None, repr=False)
     table_risks: list[ReleaseRisk] = field(default_factory=list, repr=False)
+    engine: dict[str, JSON] | None = None  # which one worked; None: everything was in one memory
 
     def __repr__(self) -> str:
         """Say the sentence: names and values stay out of logs."""
@@ -78,6 +81,11 @@ class Audit:
         return [name for name in self.attacks if name not in self.not_run]
 
     @property
+    def left_out(self) -> list[str]:
+        """The attacks that one memory would have made, and shards did not."""
+        return sorted(name for name, why in self.not_run.items() if why.endswith(AT_ONCE))
+
+    @property
     def risks(self) -> dict[str, float | None]:
         """The three figures of the field: to find somebody's row, to name who is behind a row, and the mean of that."""
         return worst(self.table_risks)
@@ -95,6 +103,7 @@ class Audit:
         beside = (
             {} if self.guesses is None else {"guesses": self._guesses(self.guesses, everybody=everybody).to_dicts()}
         )
+        worked = {} if self.engine is None else {"engine": self.engine}
         return {
             "format": FORMAT,
             "releases": self.releases,
@@ -113,6 +122,7 @@ class Audit:
             "notes": self.notes,
             "unread": self.unread,
             **beside,
+            **worked,
         }
 
     def _guesses(self, guesses: pl.DataFrame, *, everybody: bool) -> pl.DataFrame:

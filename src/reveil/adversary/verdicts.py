@@ -31,6 +31,8 @@ def verdict(found: Audit) -> str:
         return "BROKEN: " + "; ".join(wrong)
     # What nobody can read excludes nobody, and proves nothing either.
     word = "held, as far as the labels can be read" if found.unread else "held"
+    if found.left_out:
+        word += f", as far as it was tried (not tried in shards: {', '.join(found.left_out)})"
     judged = [each["says"] for each in found.limits if each["held"] and each["over"] == "release"]
     if bound is None:
         alone_only = f"{word}, each release by itself: {', and '.join(judged)}. " if judged else ""

@@ -7,7 +7,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from reveil.core.arrays import sums_of
 from reveil.models.statistics import Histogram
 
 if TYPE_CHECKING:
@@ -18,6 +20,22 @@ if TYPE_CHECKING:
     from reveil.models.limits import Limit
     from reveil.releases.promise import Promise
     from reveil.releases.release import Release
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WholeRelease:
+    """What is counted over a whole release, where a view shows some of its people only, and the groups of these.
+
+    ``alone`` is how many may be in each group of the view and in no other. ``spare`` is whether its counterfeits are
+    placed, how many persons are unplaced, and whether others may be in its groups; ``shares`` is the share of the
+    table's rows that has each value.
+    """
+
+    alone: IntArray = field(repr=False)
+    spare: tuple[bool, int, bool]
+    shares: FloatArray = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,7 @@ class View:
     told: pl.Series | None = field(default=None, repr=False)  # the sensitive column of its snapshot
     value_codes: CodeArray = field(repr=False, default_factory=lambda: np.zeros(0, np.int32))
     people: PeopleTables | None = field(default=None, repr=False)  # the tables of people that were given
+    part_of: WholeRelease | None = field(default=None, repr=False)  # None: everybody and all groups are here
 
     @property
     def n_groups(self) -> int:
@@ -81,7 +100,14 @@ class View:
     def veiled(self) -> BoolArray:
         """Groups with a suppressed value, which may be any."""
         told = np.bincount(self.values.owners(), self.counts, self.n_groups)
-        return np.asarray((told < self.sizes) & (told.sum() > 0), np.bool_)
+        tells = told.sum() > 0 if self.part_of is None else self.part_of.shares.sum() > 0
+        return np.asarray((told < self.sizes) & tells, np.bool_)
+
+    def table_shares(self, domain: int) -> FloatArray:
+        """Return the share of the table's rows that has each value."""
+        if self.part_of is not None:
+            return self.part_of.shares
+        return sums_of(self.codes, self.counts, domain) / max(int(self.counts.sum()), 1)
 
     @cached_property
     def only(self) -> CodeArray:
@@ -95,6 +121,8 @@ class View:
     def closed(self) -> BoolArray:
         """Groups whose persons can be in no other group."""
         lone = np.bincount(self.only[self.only >= 0], minlength=self.n_groups)
+        if self.part_of is not None:
+            lone = self.part_of.alone
         closed: BoolArray = (lone == self.fits) & (self.fits >= self.real)
         return closed
 

@@ -51,7 +51,7 @@ def possible_groups(
     """Find the groups that may hold each of the people in a table."""
     groups = groups_of(release)
     found = find_candidates(release, groups, table.attributes, len(table.ids))
-    everybody, strangers, counted = _attendance(release, groups, len(table.ids), known)
+    everybody, strangers, counted = attendance(release, groups, len(table.ids), known)
     outside = int(((found.groups.lengths == 0) & ~found.crowded).sum())
     if everybody and outside:
         if release.manifest.promise.is_known:
@@ -127,7 +127,7 @@ def values_told(release: Release, column: str) -> pl.Series:
     return canonical_text(values[column]).alias(column)
 
 
-def _attendance(release: Release, groups: ReleaseGroups, persons: int, known: str) -> tuple[bool, int, bool]:
+def attendance(release: Release, groups: ReleaseGroups, persons: int, known: str) -> tuple[bool, int, bool]:
     """Return whether everybody listed is published, how many rows may be others', and whether counting helps.
 
     A list as long as the table, or longer, is taken for complete. A shorter one leaves strangers, as many as there
@@ -164,11 +164,15 @@ def changes(views: tuple[View, ...], persons: int, known: str) -> tuple[ChangeAr
 
 def short_list(view: View, *, attends: bool) -> str | None:
     """Warn where far fewer people are given than a release has records: what they say of the others is nothing."""
-    rows, people = int(view.real.sum()), len(view.present)
-    if not attends or people >= FEW * rows:
+    return few_given(view.number, int(view.real.sum()), len(view.present)) if attends else None
+
+
+def few_given(number: int, rows: int, people: int) -> str | None:
+    """Warn of so few people for a release with so many records."""
+    if people >= FEW * rows:
         return None
     return (
-        f"{people:,} people are given for release {view.number + 1}, which has {rows:,} records: far less is found out "
+        f"{people:,} people are given for release {number + 1}, which has {rows:,} records: far less is found out "
         "so than with all of them; to attack some people only, give everybody and --sample N"
     )
 

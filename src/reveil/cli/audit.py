@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reveil.cli.console import Console, config_option, json_option, json_target, quiet_option, write_json
+from reveil.cli.console import (
+    Console,
+    config_option,
+    engine_option,
+    json_option,
+    json_target,
+    quiet_option,
+    write_json,
+)
 from reveil.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,6 +109,7 @@ def spelled_out(args: list[str]) -> list[str]:
 @click.option("--placements", multiple=True, type=click.Path(), metavar="F...", help="Tables row, id: whose record.")
 @click.option("--all", "everybody", is_flag=True, help="List everybody in the JSON, not only those above the bound.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The dice of estimates.")
+@engine_option
 @json_option
 @quiet_option
 def command(
@@ -122,6 +131,7 @@ def command(
     placements: tuple[str, ...],
     everybody: bool,
     seed: int,
+    engine: str | None,
     json_path: str | None,
     quiet: bool,
 ) -> None:
@@ -162,14 +172,14 @@ def command(
     )
     with console.progress():
         console.stage("starting")
-        from reveil.adversary import audit
         from reveil.adversary.guess_sentences import guessed, read_off
+        from reveil.adversary.in_shards import audit_where_asked
         from reveil.adversary.verdicts import verdict
         from reveil.series.config import load_config
         from reveil.series.simulating import SimulatedSeries
 
         console.announce_compilation()
-        config = load_config(config_path)
+        config = load_config(config_path).with_engine(engine)
         kept = json_target(
             json_path,
             *release_paths,
@@ -179,7 +189,8 @@ def command(
             *(path for path in (prior, control, pairs) if path not in (None, "uniform", "releases", "truth")),
             config=config,
         )
-        found = audit(
+        found = audit_where_asked(
+            config.engine,
             list(release_paths),
             config.schema,
             (list(population) if len(population) > 1 else population[0]) if population else None,
@@ -189,6 +200,8 @@ def command(
             threshold,
             list(attacks) or None,
             seed,
+            insists=engine is not None,
+            everybody=everybody,
             guarantee=config.guarantee,  # what it promises holds for files without a manifest, too
             values_known=values_known or 1,
             prior=prior,
@@ -207,6 +220,8 @@ def command(
         write_json(found.to_json(everybody=everybody), json_path, kept)
     if json_path != "-" and found.persons.height > LINES - 1:
         console.say(f"{LINES - 1} of {found.persons.height:,} persons shown; --json F --all lists everybody")
+    if found.engine is not None:
+        console.say(f"worked on in shards: {found.engine['kind']}, {found.engine['shard_rows']:,} rows at a time")
     for note in found.notes:
         console.say(f"note: {note}")
     console.say(found.sentence)

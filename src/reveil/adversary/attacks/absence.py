@@ -34,13 +34,13 @@ class Absence(Attack):
         pairs = pairs_of(evidence)
         for number, other in pairs:
             pair = pair_of(evidence, runs, number, other)
-            lost = _lost(pair, max(len(evidence.values), 1))
+            lost = with_a_lost_value(pair, max(len(evidence.values), 1))
             groups += int(lost.sum())
             parts.append(beliefs_in_remainder(evidence, pair, lost))
         return joined(parts, {"groups_with_an_absent_value": groups, **compared(evidence, pairs)})
 
 
-def _lost(pair: Pair, domain: int) -> BoolArray:
+def with_a_lost_value(pair: Pair, domain: int) -> BoolArray:
     """Return the groups with members who stayed, and with a value that no group of these has."""
     view, other = pair.view, pair.other
     row, place = other.values.places(pair.into)

@@ -39,7 +39,7 @@ class Correspondence(Attack):
         for number, other in pairs:
             pair = pair_of(evidence, runs, number, other)
             if len(pair.group):
-                left = _common(pair, domain)
+                left = common(pair, domain)
                 key = "forward_cracked" if number < other else "cross_cracked"
                 cracked[key] = max(cracked[key], int((pair.view.sizes[pair.group] - left).max()))
                 fewest = int(left.min()) if fewest is None else min(fewest, int(left.min()))
@@ -49,7 +49,7 @@ class Correspondence(Attack):
         return joined(parts, {**cracked, "fewest_rows_left": fewest, **compared(evidence, pairs)})
 
 
-def _common(pair: Pair, domain: int) -> IntArray:
+def common(pair: Pair, domain: int) -> IntArray:
     """Return how many rows the two groups of each pair have in common, value by value."""
     row, place = pair.view.values.places(pair.group)
     others = count_of(pair.other, pair.into[row], pair.view.codes[place], domain)

@@ -41,14 +41,14 @@ class Difference(Attack):
             if not around.any():
                 continue
             pair = pair_of(evidence, runs, number, other, around)
-            contained += int(_contained(pair).sum())
+            contained += int(groups_inside(pair).sum())
             found = joined([found, beliefs_in_remainder(evidence, pair, around)])
             if len(found.person) > AT_ONCE:
                 found = strongest_of(found)
         return joined([found], {"contained_groups": contained, **compared(evidence, pairs)})
 
 
-def _contained(pair: Pair) -> BoolArray:
+def groups_inside(pair: Pair) -> BoolArray:
     """Return which of the pairs are a whole group of the other release inside a group of this one."""
     other = pair.other
     whole: BoolArray = (pair.stays == other.sizes[pair.into]) & (pair.stays < pair.view.sizes[pair.group])

@@ -39,7 +39,7 @@ class Intersection(Attack):
     def run(self, evidence: Evidence, rng: np.random.Generator) -> Findings:
         """Return findings of cells, of sets of possible values and, with ids, of records."""
         runs = runs_of(evidence)
-        parts = [_cells(evidence, runs), _sets(evidence, runs)]
+        parts = [in_cells(evidence, runs), in_sets(evidence, runs)]
         summary: dict[str, JSON] = {"runs": len(runs.person), "with_ids": evidence.known == "ids"}
         if evidence.known == "ids":
             parts.append(followed(evidence))
@@ -47,7 +47,8 @@ class Intersection(Attack):
         return joined(parts, summary)
 
 
-def _cells(evidence: Evidence, runs: Runs) -> Findings:
+def in_cells(evidence: Evidence, runs: Runs) -> Findings:
+    """Find what the persons of a cell can have, all of whom are here."""
     chosen, cells, bounds = cell_bounds(evidence, runs)
     said, value, belief, proven, exact = bounds.best()
     mask = np.zeros(len(chosen), np.int64)
@@ -59,7 +60,7 @@ def _cells(evidence: Evidence, runs: Runs) -> Findings:
     return Findings(runs.person[chosen], belief[cells], value[cells], exact[cells], mask, lower=lower)
 
 
-def _sets(evidence: Evidence, runs: Runs) -> Findings:
+def in_sets(evidence: Evidence, runs: Runs) -> Findings:
     """Find the runs for which one value is left, whichever of their candidate groups they were in."""
     words = -(-len(evidence.values) // WORD)
     if words > MOST_WORDS:

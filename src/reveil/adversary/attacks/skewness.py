@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from reveil.adversary.attacks.base import Attack, Findings, joined
-from reveil.adversary.beliefs import believed, group_beliefs, likeliest
-from reveil.core.arrays import Ragged
+from reveil.adversary.beliefs import FloatArray, believed, group_beliefs, likeliest
+from reveil.core.arrays import Ragged, sums_of
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence
+    from reveil.core.arrays import IntArray
 
 
 class Skewness(Attack):
@@ -29,13 +30,10 @@ class Skewness(Attack):
         for view in evidence.views:
             if not len(view.codes):
                 continue
-            table = np.bincount(view.codes, view.counts, len(evidence.values)) / max(int(view.counts.sum()), 1)
             shares = group_beliefs(view)
-            owners = view.values.owners()
-            share = view.counts / np.maximum(view.sizes[owners], 1)
-            base = table[view.codes]
-            # What a group lacks, others have too much of: half the sum is the sum of what it has too much.
-            away = np.bincount(owners, np.maximum(share - base, 0), view.n_groups)
+            share, base, away = from_table(
+                view.values, view.counts, view.sizes, view.table_shares(len(evidence.values))
+            )
             farthest = max(farthest, float(away.max(initial=0.0)))
             mean.append(float(np.average(away, weights=view.sizes)))
             gain = max(gain, float((share / base).max(initial=0.0)))
@@ -45,3 +43,15 @@ class Skewness(Attack):
             best[told], value[told] = shares.each[place[told]], view.codes[place[told]]
             parts.append(believed(evidence, view, None, best, value))
         return joined(parts, {"distance_max": farthest, "distance_mean_per_release": mean, "largest_ratio": gain})
+
+
+def from_table(
+    values: Ragged[np.int32], counts: IntArray, sizes: IntArray, table: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the share of each count in its group, that of its value in the table, and how far each group is away."""
+    owners = values.owners()
+    share = counts / np.maximum(sizes[owners], 1)
+    base = table[values.items]
+    # What a group lacks, others have too much of: half the sum is the sum of what it has too much.
+    away = sums_of(owners, np.maximum(share - base, 0), len(values))
+    return share, base, away

@@ -41,7 +41,7 @@ class Tau(Attack):
         """Chain, match, and count."""
         laid = appearances_of(evidence, candidates=False)
         if laid.rule == "apart" and laid.balanced.all() and (laid.distinct > 1).all():
-            kept = _kept_apart(evidence, laid)
+            kept = kept_apart(evidence, laid)
             if kept is not None:
                 return without_ids(evidence, kept)
             appearances, rule = replace(appearances_of(evidence), rule="none"), "broken"
@@ -58,7 +58,7 @@ class Tau(Attack):
         return without_ids(evidence, findings(evidence, appearances, possible, found, {"rule": rule}))
 
 
-def _kept_apart(evidence: Evidence, appearances: Appearances) -> Findings | None:
+def kept_apart(evidence: Evidence, appearances: Appearances) -> Findings | None:
     """Return what renaming proves, None if the releases contradict their rule."""
     signatures = known_signatures(evidence, appearances)
     if signatures.broken.any():

@@ -29,8 +29,9 @@ from reveil.models.statistics import GroupStats, Histogram, Reference
 from reveil.releases.domains import domains_of
 from reveil.releases.files import read_table
 from reveil.releases.folders import PARTS, digest_over, part_name
-from reveil.releases.manifest import Counterfeits, make_manifest
+from reveil.releases.manifest import make_manifest
 from reveil.releases.manifest_files import manifest_bytes, manifest_path, read_manifest
+from reveil.releases.manifest_parts import Counterfeits
 from reveil.releases.parsing import assemble
 from reveil.releases.parts import write_parts
 from reveil.releases.placing import undisturbed

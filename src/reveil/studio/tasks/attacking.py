@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from reveil.adversary import audit
 from reveil.adversary.guess_sentences import guessed, read_off
+from reveil.adversary.in_shards import audit_where_asked
 from reveil.adversary.verdicts import verdict
 from reveil.core.errors import InputError
 from reveil.core.json_values import thawed
@@ -72,7 +72,8 @@ class AuditTask(StudioTask):
         people = [str(bench.table(text)) for text in self.population]
         prior = self.prior if self.prior is None or self.prior in _BUILT_IN_PRIORS else str(bench.table(self.prior))
         pairs = self.pairs if self.pairs in (None, "truth") else str(bench.table(str(self.pairs)))
-        found = audit(
+        found = audit_where_asked(
+            config.engine,
             [str(bench.table(text)) for text in self.release_paths],
             config.schema,
             (people if len(people) > 1 else people[0]) if people else None,
@@ -82,6 +83,7 @@ class AuditTask(StudioTask):
             self.threshold,
             list(self.attacks) or None,
             self.seed,
+            everybody=self.everybody,
             guarantee=config.guarantee,
             values_known=self.values_known,
             prior=prior,
