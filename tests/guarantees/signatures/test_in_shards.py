@@ -43,12 +43,13 @@ class InShards(rv.TauSafety):
         coded = situated(now, codes, numbers, rng.child("seats").permutation(now.size))
         pieces = [coded[at : at + rows] for at in range(0, coded.height, rows)]
         shards = MemoryEngine(rows).scatter(pieces, coded_schema(len(codes.quasi)))
-        binned, decision, bins = in_bins(shards, coded.height, len(codes.quasi), now.sets, now.domain, self.m, rows)
+        quasi, effort = [attribute.meaning for attribute in codes.quasi], in_force(self, "effort")
+        binned, decision, bins = in_bins(shards, coded.height, quasi, now.sets, now.domain, self.m, rows, effort)
         found = None
         for table in sorted(binned.collect().partition_by(BIN), key=lambda table: table[BIN][0]):
             part = table.sort(NUMBER)
-            quasi = [Attribute(a.meaning, part[quasi_column(i)].to_numpy()) for i, a in enumerate(codes.quasi)]
-            made = split_bin(Codes(tuple(quasi), (), part.height), part, decision.sets, in_force(self, "effort"))
+            attributes = [Attribute(a.meaning, part[quasi_column(i)].to_numpy()) for i, a in enumerate(codes.quasi)]
+            made = split_bin(Codes(tuple(attributes), (), part.height), part, decision.sets, effort)
             at = int(part[BIN][0])
             assert made.size == bins.base[at + 1] - bins.base[at]
             record = np.append(part[NUMBER].to_numpy(), -1)[made.record].astype(np.int32)

@@ -15,10 +15,15 @@ import numpy as np
 
 from reveil.core.arrays import IntArray, Ragged
 from reveil.guarantees.signatures.frequencies import fewest_counterfeits, known_steps, padding, quota
+from reveil.guarantees.signatures.planning import MOST_SETS, MOST_VALUES
+from reveil.guarantees.signatures.program import FloatArray, ValueDemand, solved
 from reveil.guarantees.signatures.sets import Sets
 
 if TYPE_CHECKING:
     from reveil.core.arrays import BoolArray, CodeArray
+
+
+_SMALL = 1e-7
 
 
 @dataclass(frozen=True)
@@ -53,39 +58,118 @@ class Decision:
     fewest: int
 
 
-def decided(demand: CountedDemand, m: int) -> Decision:
-    """Place everybody: movers and newcomers into holes, movers left over beside newcomers, these by frequency."""
-    return _Placing(demand, m).done()
+def decided(demand: CountedDemand, m: int, planned: Decision | None = None) -> Decision:
+    """Place everybody: movers and newcomers into holes, movers left over beside newcomers, these by frequency.
+
+    Those of whom a plan says where they go are there before (see :func:`planned_counts`).
+    """
+    return _Placing(demand, m, planned).done()
+
+
+def planned_counts(demand: CountedDemand, apart: FloatArray, values: CodeArray, m: int, rounds: int) -> Decision | None:
+    """Return what the linear program says of newcomers and movers, in whole people; None where there is no plan.
+
+    ``apart`` is how far the records of each two of the ``values`` lie apart. What is lost by rounding down is placed
+    by :func:`decided`.
+    """
+    active = (
+        np.flatnonzero(demand.sets.lists.reduce(np.add, demand.keep)) if len(demand.sets) else np.zeros(0, np.int64)
+    )
+    if not m <= len(values) <= MOST_VALUES or len(active) > MOST_SETS:
+        return None
+    width = len(demand.fresh)
+    places = np.full(width, -1, np.int64)
+    places[values] = np.arange(len(values))
+    sets = demand.sets.take(active)
+    keep = np.zeros(0, np.int64)
+    if len(active):
+        keep = np.concatenate([demand.keep[demand.sets.offsets[s] : demand.sets.offsets[s + 1]] for s in active])
+    order = np.lexsort((places[sets.members], sets.of_member))
+    barred = np.zeros((len(demand.movers), len(values)), np.bool_)
+    inside = places[demand.told.members]
+    barred[demand.told.of_member[inside >= 0], inside[inside >= 0]] = True
+    found = solved(
+        ValueDemand(
+            Ragged(sets.offsets, places[sets.members][order].astype(np.int64)),
+            keep[order],
+            demand.fresh[values].astype(np.int64),
+            places[demand.moving],
+            demand.movers,
+            barred,
+        ),
+        apart,
+        m,
+        rounds,
+    )
+    if found is None:
+        return None
+    offered = Sets.of([values[row].tolist() for row in found.sets])
+    # The members of a set ascend by code, the places of values may not.
+    member = offered.places(found.sets.owners(), values[found.sets.items])
+    newcomers = np.zeros(len(offered.members), np.int64)
+    newcomers[member] = np.floor(found.newcomers + _SMALL).astype(np.int64)
+    pairs = found.pairs.reshape(-1, 2).astype(np.int64)
+    return Decision(offered, newcomers, pairs, np.floor(found.moved + _SMALL).astype(np.int64), 0)
 
 
 class _Placing:
     """The counts that are left while people are placed."""
 
-    def __init__(self, demand: CountedDemand, m: int) -> None:
+    def __init__(self, demand: CountedDemand, m: int, planned: Decision | None = None) -> None:
         self.demand, self.m = demand, m
         self.sets = demand.sets
         self.left = demand.fresh.astype(np.int64)
         self.width = len(self.left)
+        self.movers = demand.movers.astype(np.int64)
         self.newcomers = np.zeros(len(self.sets.members), np.int64)
         self.made: list[tuple[CodeArray, IntArray]] = []  # sets that are new, and their newcomers
         self.pairs: list[tuple[int, int, int]] = []  # class, set (new ones behind the known), people
         kept = demand.keep.astype(np.int64)
+        deficit = self._lacking(kept)
+        moving = np.bincount(demand.moving, weights=demand.movers, minlength=self.width).astype(np.int64)
+        self.fewest = fewest_counterfeits(deficit, self.left + moving, m)
+        if planned is not None:
+            kept = self._follow(planned, kept)
         self.sizes = self.sets.lists.reduce(np.maximum, kept) if len(self.sets) else np.zeros(0, np.int64)
         self.holes = np.repeat(self.sizes, self.sets.sizes) - kept
         self.weights = self.sets.lists.reduce(np.add, kept) if len(self.sets) else np.zeros(0, np.int64)
 
     def done(self) -> Decision:
         """Place everybody."""
-        demand = self.demand
-        deficit = np.bincount(self.sets.members, weights=self.holes, minlength=self.width).astype(np.int64)
-        moving = np.bincount(demand.moving, weights=demand.movers, minlength=self.width).astype(np.int64)
-        fewest = fewest_counterfeits(deficit, self.left + moving, self.m)
-        over = [self._into_holes(c) for c in range(len(demand.movers))]
+        over = [self._into_holes(c) for c in range(len(self.movers))]
         self._fill()
         for c in sorted(range(len(over)), key=lambda c: (-over[c], c)):
             self._beside_newcomers(c, over[c])
         self._by_frequency()
-        return self._decision(fewest)
+        return self._decision(self.fewest)
+
+    def _lacking(self, kept: IntArray) -> IntArray:
+        """Return how many records of each value the known sets lack."""
+        if not len(self.sets):
+            return np.zeros(self.width, np.int64)
+        sizes = self.sets.lists.reduce(np.maximum, kept)
+        holes = np.repeat(sizes, self.sets.sizes) - kept
+        return np.bincount(self.sets.members, weights=holes, minlength=self.width).astype(np.int64)
+
+    def _follow(self, planned: Decision, kept: IntArray) -> IntArray:
+        """Place those whom a plan speaks of, as far as there are so many; return how many are in each place then."""
+        every, place = self.sets.join(planned.sets).distinct()
+        place = place[len(self.sets) :]
+        kept = np.append(kept, np.zeros(len(every.members) - len(kept), np.int64))  # the known sets come first
+        self.sets, self.newcomers = every, np.zeros(len(every.members), np.int64)
+        rows = every.places(place[planned.sets.of_member], planned.sets.members)
+        for row, value, many in zip(rows, planned.sets.members, planned.newcomers, strict=True):
+            given = min(int(many), int(self.left[value]))
+            self.newcomers[row] += given
+            self.left[value] -= given
+        there = kept + self.newcomers
+        for (c, s), many in zip(planned.pairs, planned.moved, strict=True):
+            given = min(int(many), int(self.movers[c]))
+            if given and self._apart(int(c))[place[s]]:
+                self.movers[c] -= given
+                self.pairs.append((int(c), int(place[s]), given))
+                there[every.places(place[s : s + 1], self.demand.moving[c : c + 1])] += given
+        return there
 
     def _apart(self, c: int) -> BoolArray:
         """Return which known sets have the value of a class of movers, and share nothing with what they were told."""
@@ -98,7 +182,7 @@ class _Placing:
 
     def _into_holes(self, c: int) -> int:
         """Put movers into holes, the largest first; return how many are left."""
-        left, value = int(self.demand.movers[c]), self.demand.moving[c]
+        left, value = int(self.movers[c]), self.demand.moving[c]
         apart = self._apart(c)
         rows = np.flatnonzero((self.sets.members == value) & (self.holes > 0))
         rows = rows[apart[self.sets.of_member[rows]]]

@@ -28,14 +28,15 @@ from reveil.engines.shards import COUNTED, with_column
 from reveil.grouping.cut_tree import quasi_column
 from reveil.grouping.hilbert import curve_places
 from reveil.guarantees.signatures.binned import BIN, KEPT, SIGN, VALUE, SplitBins, typed_rows
-from reveil.guarantees.signatures.by_counts import CountedDemand, Decision, decided
+from reveil.guarantees.signatures.by_counts import CountedDemand, Decision
 from reveil.guarantees.signatures.dealing import Places, places_among
+from reveil.guarantees.signatures.plan_of_counts import decided_on
 from reveil.guarantees.signatures.regions import PLACE, REGION, InRegions, ends_of_regions
 from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.static.in_shards import NUMBER, SEAT, WIDTH, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.randomness import Dice
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from reveil.guarantees.base import Memory
     from reveil.guarantees.signatures.situation import Situation
     from reveil.guarantees.signatures.tau_safety import TauSafety
+    from reveil.models.domains import Domain
     from reveil.models.encoding import Codes
     from reveil.tables.notation import Form
     from reveil.tables.schema import Schema
@@ -244,9 +246,8 @@ def group_signatures(
             "nobody can be published: all the persons of this snapshot rest",
             hint="They were told so many values that fewer than m are left, or are held back since an adoption.",
         )
-    quasi = len(shape.domains.quasi)
     binned, decision, bins = in_bins(
-        coded, records, quasi, memory.sets, memory.known, whole_in(guarantee.m), engine.shard_rows
+        coded, records, shape.domains.quasi, memory.sets, memory.known, whole_in(guarantee.m), engine.shard_rows, effort
     )
     rows_type, forms = typed_rows(shape)
     numbers = Scattered(bins.size, assembly.child("group numbers"))
@@ -272,14 +273,21 @@ def group_signatures(
 
 
 def in_bins(
-    coded: Shards, records: int, quasi: int, sets: Sets, known: CodeArray, m: int, shard_rows: int
+    coded: Shards,
+    records: int,
+    quasi: Sequence[Domain],
+    sets: Sets,
+    known: CodeArray,
+    m: int,
+    shard_rows: int,
+    effort: str,
 ) -> tuple[Shards, Decision, Bins]:
     """Give every record a signature, and the bin in which it is split; ``known`` are the values in use."""
     inside = InRegions(ends_of_regions(coded, -(-records // shard_rows), _MOST_COUNTS))
     counted = coded.count(CountSituations(inside), _MOST_COUNTS)
     demand, classes = demand_of(counted, sets, known)
-    decision = decided(demand, m)
-    deal = _dealing(counted, demand, decision, classes, shard_rows, quasi)
+    decision = decided_on(coded, records, quasi, demand, m, effort)
+    deal = _dealing(counted, demand, decision, classes, shard_rows, len(quasi))
     placed = coded.map(inside, with_column(coded.schema, REGION, pl.Int32()))
     return placed.each(REGION, deal, deal.returns), decision, deal.bins
 
