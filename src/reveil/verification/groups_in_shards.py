@@ -54,11 +54,11 @@ def check_groups(
     """
     manifest, schema = release.manifest, pieces.schema
     values = asked.reads_values or told.reads_values
-    scales = [_scale_of(marked, schema, name, s) for s, name in enumerate(schema.sensitive)] if values else []
+    scales = [scale_of_column(marked, schema, name, s) for s, name in enumerate(schema.sensitive)] if values else []
     reached = marked.each(BUCKET, JudgeGroups(told, asked, tuple(scales)), _REACHED).collect()
     marked.drop()
     groups = int(reached["groups"].sum())
-    _check_dealt(float(reached["apart"].sum()), groups)
+    check_dealt(float(reached["apart"].sum()), groups)
     levels = [worst(level) for level in zip(*map(json.loads, reached["levels"]), strict=True)]
     achieved = together(levels)
     empty = replace(example, frame=example.frame.clear())
@@ -90,7 +90,8 @@ class CountPublished:
         return table.group_by(pl.col(self.column).alias("value")).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
 
-def _scale_of(checked: Shards, schema: Schema, name: str, at: int) -> ScaleOfColumn:
+def scale_of_column(checked: Shards, schema: Schema, name: str, at: int) -> ScaleOfColumn:
+    """Return how far apart the published values of a sensitive column are."""
     counted = checked.count(CountPublished(f"s{at}"))
     many = counted[COUNTED].to_numpy().astype(np.int64)
     codes, relations = coded_values(counted["value"], many, schema[name])
@@ -137,7 +138,7 @@ class JudgeGroups:
         )
 
 
-def _check_dealt(apart: float, groups: int) -> None:
+def check_dealt(apart: float, groups: int) -> None:
     """Refuse a release in which rows of a group lie near each other: parts would show how the table was divided.
 
     Dice put each row anywhere, with places from 0 to 1. The squared distance of a group's rows from the middle, added

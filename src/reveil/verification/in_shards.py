@@ -71,7 +71,7 @@ def verify_in_shards(
     checked = read.each(PIECE, work, rows.checked)
     if int(checked.count(_rows_of)[COUNTED].sum()) != pieces.rows:
         raise VerificationError("a record of the snapshot is not published")
-    _check_members(read, pieces, engine, rows)
+    check_members(read, pieces, engine, rows)
     check_groups(checked, release, pieces, example, told, asked)
     return replace(release, source=folder)
 
@@ -120,7 +120,7 @@ class PartColumns:
 
     def marked(self, release: Release, place: pl.Series, buckets: int) -> pl.DataFrame:
         """Return the rows of some part of a release by the marks of their boxes, with their values."""
-        high, low = (marks_of(release, seed)[release.classes] for seed in (3, 4))
+        high, low = (box_marks(release, seed)[release.classes] for seed in (3, 4))
         values = {f"s{at}": release.values[name] for at, name in enumerate(self.sensitive)}
         found = {"high": high, "low": low, "bucket": (high % buckets).astype(np.int32)}
         return pl.DataFrame({**found, "place": place, **values}, schema=self.checked)
@@ -194,7 +194,7 @@ class CheckRecords:
         return self.columns.marked(release, rows["place"], self.buckets)
 
 
-def marks_of(release: Release, seed: int) -> Ints:
+def box_marks(release: Release, seed: int) -> Ints:
     """Return a number for each class, by the texts of its cells."""
     cells = {
         name: column_cells.text.hash(seed=seed).to_numpy()[column_cells.index]
@@ -252,7 +252,7 @@ def _texts(at: int, texts: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"column": [at] * len(distinct), "text": distinct, COUNTED: [1] * len(distinct)}, schema=_TEXTS)
 
 
-def _check_members(rows: Shards, pieces: TablePieces, engine: Engine, columns: PartColumns) -> None:
+def check_members(rows: Shards, pieces: TablePieces, engine: Engine, columns: PartColumns) -> None:
     """Refuse sets with values that nobody has; declared values are checked piece by piece."""
     schema = pieces.schema
     asked = tuple(

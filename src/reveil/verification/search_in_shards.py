@@ -25,7 +25,7 @@ from reveil.releases.spaces import SpaceCells
 from reveil.tables.pieces import read_piece
 from reveil.tables.snapshot import canonical_text
 from reveil.verification.groups_in_shards import buckets_of, check_groups
-from reveil.verification.in_shards import PartColumns, check_counts, marks_of
+from reveil.verification.in_shards import PartColumns, box_marks, check_counts
 from reveil.verification.matching import fillable
 from reveil.verification.promised import Promised
 from reveil.verification.raw_rows import check_ends, check_raw
@@ -245,7 +245,7 @@ class FitRecords:
     def _marks(self, release: Release, rows: Ints, seed: int) -> Ints:
         """Return a number for what some rows say: their boxes and their values."""
         texts = {name: canonical_text(release.values[name]).gather(rows) for name in self.sources.values}
-        box = pl.Series("box", marks_of(release, seed)[release.classes[rows]])
+        box = pl.Series("box", box_marks(release, seed)[release.classes[rows]])
         return (
             pl.DataFrame([box, *(text.rename(f"v{at}") for at, text in enumerate(texts.values()))])
             .hash_rows(seed=seed)

@@ -30,17 +30,8 @@ from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import counted_pairs, marks_of, renumbered, set_marks
 from reveil.verification.cells import line_of
 from reveil.verification.counting import GroupCounts, PublishedGroups, Tally, counterfeits_in
-from reveil.verification.in_shards import (
-    NUMBER,
-    PIECE,
-    CheckRecords,
-    ReadPart,
-    ScaleOfColumn,
-    _check_dealt,
-    _check_members,
-    _Columns,
-    _scale_of,
-)
+from reveil.verification.groups_in_shards import ScaleOfColumn, check_dealt, scale_of_column
+from reveil.verification.in_shards import NUMBER, PIECE, PartColumns, ReadPart, box_marks, check_members
 from reveil.verification.judges.tau_safety import MEMBERS, SETS, TauSafety
 from reveil.verification.promised import Promised, same_levels, together
 from reveil.verification.raw_rows import check_raw
@@ -123,7 +114,7 @@ def judge_in_shards(
     _check_shape(release, example, before.rows)
     parts = manifest.parts or ()
     numbers = engine.scatter((pl.DataFrame({"part": [n]}, schema=_PART) for n in range(len(parts))), _PART)
-    columns = _Columns.of(first, example.schema)
+    columns = PartColumns.of(first, example.schema)
     counted = tuple(accumulate((part.rows for part in parts), initial=0))
     reading = ReadRows(ReadPart(str(folder), str(engine.scratch), before.starts, counted, columns))
     read = numbers.map(reading, reading.returns)
@@ -131,14 +122,14 @@ def judge_in_shards(
     groups = 2 * -(-manifest.rows // engine.shard_rows)
     checking = CheckPeople(before, manifest, columns, groups)
     checked = read.each(PIECE, checking, checking.returns)
-    _check_members(read, listed, engine, columns)
-    scales = [_scale_of(checked, example.schema, name, s) for s, name in enumerate(columns.sensitive)]
+    check_members(read, listed, engine, columns)
+    scales = [scale_of_column(checked, example.schema, name, s) for s, name in enumerate(columns.sensitive)]
     judging = JudgeSignatures(told, asked, tuple(scales), fakes)
     marked = checked.each("bucket", judging, _MARKED)
     checked.drop()
     said = [json.loads(text) for text in marked.map(_summaries, pl.Schema({"said": pl.String})).collect()["said"]]
     many = sum(one["groups"] for one in said)
-    _check_dealt(sum(one["apart"] for one in said), many)
+    check_dealt(sum(one["apart"] for one in said), many)
     _check_counted(manifest, said, fakes, before.rows)
     achieved = together([worst(level) for level in zip(*(one["levels"] for one in said), strict=True)])
     none = np.zeros(0, np.int64)
@@ -244,7 +235,7 @@ class CheckPeople:
 
     before: SeriesSoFar
     manifest: Manifest
-    columns: _Columns
+    columns: PartColumns
     buckets: int
 
     @property
@@ -263,7 +254,7 @@ class CheckPeople:
             raise VerificationError(f"this table has no column {GROUP!r}")
         if bucket < len(self.before.starts):
             self._check(release, rows[NUMBER].to_numpy(), bucket)
-        high, low = (CheckRecords._marks(release, seed)[release.classes] for seed in (3, 4))
+        high, low = (box_marks(release, seed)[release.classes] for seed in (3, 4))
         found = {"high": high, "low": low, "bucket": (release.groups % self.buckets).astype(np.int32)}
         found |= {"group": release.groups.astype(np.int32)}
         found |= {f"s{at}": release.values[name] for at, name in enumerate(self.columns.sensitive)}
