@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from reveil.adversary.in_shards.slices import KnownSeries
 
 
+Figures = dict[str, Any]  # of an attack or of all of them, as a summary has them
+
+
 @dataclass(frozen=True)
 class OfGroups:
     """What was counted over all groups of a release: how far their values are from the table's, and who fits them."""
@@ -86,7 +89,7 @@ def put_together(parts: Sequence[Partial], counted: Counted, notes: Sequence[str
     )
 
 
-def _added(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _added(counts: Sequence[Figures]) -> Figures:
     """Add up how many persons are above what, of whom something is certain, and how far beliefs go at most."""
     right = [one["certain_and_right"] for one in counts if one["certain_and_right"] is not None]
     above = {
@@ -102,7 +105,7 @@ def _added(counts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _attack(name: str, parts: Sequence[Partial], counted: Counted) -> dict[str, Any]:
+def _attack(name: str, parts: Sequence[Partial], counted: Counted) -> Figures:
     """Put together what an attack says of itself."""
     told = [part.audit.attacks[name] for part in parts]
     found = {**told[0], **_added(told)}
@@ -129,7 +132,7 @@ def _attack(name: str, parts: Sequence[Partial], counted: Counted) -> dict[str, 
     return found | dict(counted.elsewhere.get(name, {}))
 
 
-def _linkage(parts: Sequence[Partial], told: Sequence[Mapping[str, Any]], counted: Counted) -> dict[str, Any]:
+def _linkage(parts: Sequence[Partial], told: Sequence[Figures], counted: Counted) -> Figures:
     per_release = []
     for at, groups in enumerate(counted.groups):
         each = [one["per_release"][at] for one in told]
@@ -148,7 +151,7 @@ def _linkage(parts: Sequence[Partial], told: Sequence[Mapping[str, Any]], counte
     return {**{name: max(one[name] for one in per_release) for name in names}, "per_release": per_release}
 
 
-def _limits(audits: Sequence[Audit], series: KnownSeries) -> list[dict[str, Any]]:
+def _limits(audits: Sequence[Audit], series: KnownSeries) -> list[Figures]:
     """Put together how far each limit was tried."""
     smaller = {
         limit.says: limit.about == "link" or bool(getattr(limit.model, "smaller_is_better", False))

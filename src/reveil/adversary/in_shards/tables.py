@@ -240,7 +240,7 @@ class CountShownTexts:
 
 
 @dataclass(frozen=True)
-class DistinctValues:
+class ToldValues:
     """Work: the different values that a column of parts has."""
 
     release: ReleaseFolder

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from reveil.tables.notation import Form
     from reveil.tables.schema import Schema
 
-TOLD = "told"  # what a mover was told, as text; null for everybody else
+EARLIER = "told"  # what a mover was told, as text; null for everybody else
 _MOST_COUNTS = 50_000_000
 _SIGNED = 63  # bits of a die that a column keeps
 
@@ -58,7 +58,7 @@ def coded_schema(quasi: int) -> pl.Schema:
     """Return the columns of records in codes."""
     types: dict[str, pl.DataType] = {NUMBER: pl.Int64(), SEAT: pl.Int64(), PLACE: pl.UInt64()}
     types |= {quasi_column(a): pl.Int32() for a in range(quasi)}
-    return pl.Schema(types | {VALUE: pl.Int32(), SIGN: pl.Int32(), TOLD: pl.String()})
+    return pl.Schema(types | {VALUE: pl.Int32(), SIGN: pl.Int32(), EARLIER: pl.String()})
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ def situated(now: Situation, codes: Codes, numbers: IntArray, seats: IntArray) -
     texts = now.told_values(movers).texts().cast(pl.String) if len(movers) else pl.Series([], dtype=pl.String)
     place = np.full(now.size, len(movers), np.int64)  # of what everybody else was told: nothing
     place[movers] = np.arange(len(movers))
-    told = pl.concat([texts.rename(TOLD), pl.Series(TOLD, [None], pl.String)]).gather(place)
+    told = pl.concat([texts.rename(EARLIER), pl.Series(EARLIER, [None], pl.String)]).gather(place)
     columns: dict[str, object] = {NUMBER: numbers, SEAT: seats, PLACE: curve_places(codes)}
     columns |= {quasi_column(a): attribute.codes for a, attribute in enumerate(codes.quasi)}
     sign = np.where(now.resting, -1, now.usable).astype(np.int32)
-    columns |= {VALUE: now.values, SIGN: sign, TOLD: told}
+    columns |= {VALUE: now.values, SIGN: sign, EARLIER: told}
     coded = pl.DataFrame(columns, schema=coded_schema(len(codes.quasi)))
     return coded.filter(pl.Series(~now.resting)) if now.resting.any() else coded
 
@@ -102,7 +102,7 @@ class CountSituations:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Count a shard."""
-        keys = [REGION, VALUE, SIGN, TOLD]
+        keys = [REGION, VALUE, SIGN, EARLIER]
         return self.inside(table).group_by(keys).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
 
@@ -181,7 +181,7 @@ class DealRegion:
             if c >= 0:
                 before = int(self.starts[region, c])
                 sign[at : at + n] = self.places[c].dealt(before, before + n)
-        newcomer = (kind >= 0) & (rows[TOLD].is_null().to_numpy())
+        newcomer = (kind >= 0) & (rows[EARLIER].is_null().to_numpy())
         kept = np.where(kind < 0, 0, np.where(newcomer, 2, 1)).astype(np.int8)
         where = self.bins.first[sign] + self._part(region, rows, sign)
         dealt = {SIGN: sign.astype(np.int32), KEPT: kept, BIN: where.astype(np.int32)}
@@ -205,8 +205,8 @@ class DealRegion:
 
 def classed(table: pl.DataFrame, classes: pl.DataFrame) -> pl.DataFrame:
     """Return records with their ``class``: -1 for keepers, the value of newcomers, the number of what movers are."""
-    rows = table.join(classes, on=[VALUE, TOLD], how="left", maintain_order="left")
-    new = pl.when(pl.col(TOLD).is_null()).then(pl.col(VALUE)).otherwise(pl.col("number_of_class"))
+    rows = table.join(classes, on=[VALUE, EARLIER], how="left", maintain_order="left")
+    new = pl.when(pl.col(EARLIER).is_null()).then(pl.col(VALUE)).otherwise(pl.col("number_of_class"))
     kind = pl.when(pl.col(SIGN) >= 0).then(pl.lit(-1, pl.Int32)).otherwise(new)
     return rows.with_columns(kind.cast(pl.Int32).alias("class")).drop("number_of_class")
 
@@ -303,21 +303,21 @@ def _widths(table: pl.DataFrame) -> pl.DataFrame:
 
 def demand_of(counted: pl.DataFrame, sets: Sets, known: CodeArray) -> tuple[CountedDemand, pl.DataFrame]:
     """Return who has to be placed, by what was counted, and the classes of movers."""
-    total = counted.group_by(VALUE, SIGN, TOLD).agg(pl.col(COUNTED).sum()).sort(VALUE, SIGN, TOLD)
+    total = counted.group_by(VALUE, SIGN, EARLIER).agg(pl.col(COUNTED).sum()).sort(VALUE, SIGN, EARLIER)
     largest = (int(codes.max(initial=-1)) for codes in (total[VALUE].to_numpy(), sets.members, known))
     width = max(largest) + 1
     kept = total.filter(pl.col(SIGN) >= 0)
     place = sets.places(kept[SIGN].to_numpy(), kept[VALUE].to_numpy())
     keep = np.bincount(place, weights=kept[COUNTED].to_numpy(), minlength=len(sets.members)).astype(np.int64)
-    new = total.filter((pl.col(SIGN) < 0) & pl.col(TOLD).is_null())
+    new = total.filter((pl.col(SIGN) < 0) & pl.col(EARLIER).is_null())
     fresh = np.bincount(new[VALUE].to_numpy(), weights=new[COUNTED].to_numpy(), minlength=width).astype(np.int64)
-    moving = total.filter((pl.col(SIGN) < 0) & pl.col(TOLD).is_not_null())
+    moving = total.filter((pl.col(SIGN) < 0) & pl.col(EARLIER).is_not_null())
     numbers = pl.Series("number_of_class", width + np.arange(moving.height, dtype=np.int32), pl.Int32)
-    told = Sets.of_texts(moving[TOLD]) if moving.height else Sets.of([])
+    told = Sets.of_texts(moving[EARLIER]) if moving.height else Sets.of([])
     values = moving[VALUE].to_numpy().astype(np.int32)
     movers = moving[COUNTED].to_numpy().astype(np.int64)
     demand = CountedDemand(sets, keep, fresh, values, told, movers, known)
-    return demand, moving.select(VALUE, TOLD).with_columns(numbers)
+    return demand, moving.select(VALUE, EARLIER).with_columns(numbers)
 
 
 def _dealing(
