@@ -13,9 +13,9 @@ from reveil.adversary.in_shards.regions import PeopleRegions
 from reveil.adversary.in_shards.tables import (
     CountShownTexts,
     CountTrueTexts,
+    PublishedDistinct,
     ReleaseFolder,
     SampleBoxes,
-    ToldValues,
 )
 from reveil.core.errors import DataError
 from reveil.engines.shards import COUNTED
@@ -130,7 +130,7 @@ def _numbers(engine: Engine, folder: ReleaseFolder, nobody: Release, schema: Sch
     for name in schema.sensitive:
         dtype = nobody.values.schema.get(name)
         if dtype is not None and is_ordered(dtype):
-            told = folder.parts(engine).map(ToldValues(folder, name), pl.Schema({name: dtype}))
+            told = folder.parts(engine).map(PublishedDistinct(folder, name), pl.Schema({name: dtype}))
             found[name] = told.collect(MOST_TEXTS).unique()
     return found
 

@@ -240,7 +240,7 @@ class CountShownTexts:
 
 
 @dataclass(frozen=True)
-class ToldValues:
+class PublishedDistinct:
     """Work: the different values that a column of parts has."""
 
     release: ReleaseFolder
