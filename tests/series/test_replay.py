@@ -87,6 +87,26 @@ def test_their_snapshots_are_still_compared(published, option):
     assert "is the snapshot of no release" in done.stderr
 
 
+def test_who_comes_back_with_another_value_after_an_erasure_does_not_break_it(published):
+    """The tombstone knows what no file shows any more, and what was told since has to be there."""
+    config = published / "reveil.toml"
+    series = rv.Series.load(config)
+    (group,) = series.placements(2, LATER).filter(pl.col("person") == 7)["group"]
+    known = pl.read_csv(published / "r2.csv").filter(pl.col("group") == group)["ill"]
+    other = min(set(LATER["ill"]) - set(known))
+    assert reveil("forget", "7", "-c", config, "--tombstone").returncode == 0
+    series = rv.Series.load(config)
+    series.publish_to(published / "r3.csv", LATER.filter(pl.col("pid") != 7))
+    back = LATER.with_columns(ill=pl.when(pl.col("pid") == 7).then(pl.lit(other)).otherwise("ill"))
+    series.publish_to(published / "r4.csv", back)
+    done = reveil("verify", "--series", "-c", config)
+    assert done.returncode == 0, done.stderr
+    with rv.Series.load(config)._opened() as vault, vault.store.transaction() as connection:
+        connection.execute("DELETE FROM ledger_told WHERE person % 5 = 0")
+    done = reveil("verify", "--series", "-c", config)
+    assert "the vault's books do not say what was told" in done.stderr
+
+
 def test_books_that_lost_something_are_found(published):
     series = rv.Series.load(published / "reveil.toml")
     with series._opened() as vault, vault.store.transaction() as connection:

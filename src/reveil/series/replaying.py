@@ -154,6 +154,7 @@ def _judge(
         raise _Incomplete('no placements of it are kept (archive = "all" keeps them)')
     shown = Shown(release, row.release, who, schema=schema)
     known, gone = strangers(who, shown.groups.fakes, shown.groups.of_row, row.release << 32)
+    replayed.erased |= gone > 0
     if gone and promised.judge.needs_everybody(promised):
         raise _Incomplete(f"{gone:,} of its people were erased since, and nobody can say in which sets they were")
     population = getattr(guarantee, "population", None)

@@ -183,8 +183,10 @@ def rule_by_column(shown: Shown, asked: Promised, record: Record, books: Books |
     return tuple(found.values())
 
 
-def compare_by_column(record: Record, books: Books, names: tuple[str, ...], asked: Promised, number: int) -> None:
-    """Refuse books that say something else of a column than was told."""
+def compare_by_column(
+    record: Record, books: Books, names: tuple[str, ...], asked: Promised, number: int, *, since: bool
+) -> None:
+    """Refuse books that say something else of a column than was told; ``since`` as in ``compare``."""
     for name in names:
         judge = asked.judge
-        judge.compare(ColumnRecord(record, name), judge.told_before(books.of_column(name), number))
+        judge.compare(ColumnRecord(record, name), judge.told_before(books.of_column(name), number), since=since)

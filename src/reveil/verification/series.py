@@ -76,10 +76,14 @@ def judged(
 
 @dataclass
 class Replay:
-    """A series that is judged anew, release by release."""
+    """A series that is judged anew, release by release.
+
+    ``erased``: some rows are of people who were erased. Who left a tombstone and came back was told more than is seen.
+    """
 
     asked: Promised
     record: MemoryRecord = field(default_factory=MemoryRecord)
+    erased: bool = False
 
     def add(self, shown: Shown) -> None:
         """Judge the next release beside those before it."""
@@ -98,10 +102,12 @@ class Replay:
             name: rows.filter(pl.col("who") < ERASED) if "who" in rows.columns else rows
             for name, rows in self.record.kept.items()
         }
+        judge = self.asked.judge
+        since = self.erased and judge.by_person
         if any(name.startswith("column_") for name in known.kept):
-            compare_by_column(known, books, books.sensitive(), self.asked, number)
+            compare_by_column(known, books, books.sensitive(), self.asked, number, since=since)
             return
-        self.asked.judge.compare(known, self.asked.judge.told_before(books, number))
+        judge.compare(known, judge.told_before(books, number), since=since)
 
 
 def strangers(who: AnyInts, fakes: AnyInts, of_row: AnyInts, first: int) -> tuple[AnyInts, int]:

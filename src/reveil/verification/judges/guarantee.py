@@ -127,5 +127,5 @@ class GuaranteeJudge:
 
     @classmethod
     def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:  # noqa: ARG003
-        """Refuse books in which something else was told than the judge recorded; ``since``: by adopted ones, more."""
+        """Refuse books in which something else was told than the judge recorded; ``since``: more, by others."""
         return

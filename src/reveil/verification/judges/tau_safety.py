@@ -171,11 +171,14 @@ class TauSafety(Signatures):
 
     @classmethod
     def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
-        """Refuse books that know other signatures of somebody than were published."""
+        """Refuse books that know other signatures of somebody than were published.
+
+        ``since`` more was told than is recorded: by adopted releases, or to people who were erased and came back.
+        """
         recorded, theirs = record.rows(SETS), told[0].rows
         keys = ["who", "high", "low"]
         lost, more = recorded.join(theirs, on=keys, how="anti"), theirs.join(recorded, on=keys, how="anti")
-        # Of whom nothing is recorded, nothing can be said, nor of releases that were adopted since.
+        # Of whom nothing is recorded, nothing can be said.
         more = more.clear() if since else more.join(recorded, on="who", how="semi")
         if lost.height or more.height:
             many = pl.concat([lost["who"], more["who"]]).n_unique()
