@@ -52,7 +52,7 @@ def _of(*plans: Plan) -> dict[str, Plan]:
 
 PLANS = _of(
     # Its own paper is about people who come and leave; returns and changes are what tau-safety adds.
-    Plan("m-invariance", 'kind = "m-invariance"\nm = 2', come_back=False, change=False, forget=("",)),
+    Plan("m-invariance", 'kind = "m-invariance"\nm = 2', come_back=False, change=False, forget=("",), adopts=False),
     Plan("tau-safety", 'kind = "tau-safety"\nm = 4'),
     Plan("tau-safety angelized", 'kind = "tau-safety"\nm = 4\nform = "angelized"'),
     Plan(
