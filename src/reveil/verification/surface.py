@@ -17,12 +17,15 @@ from reveil.tables.formats import find_format
 from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import AnyInts, Codes
 
 _PIECE = 1 << 18  # rows that are looked at at once
 _FEW = 16  # rows in order by chance: less than once in 10**13
+_UNLIKELY = 41.0  # chance deals parts like that less than once in exp(41), or 10**17
 _DEVIATIONS = 9.0  # of a correlation of so many rows that dice put in order: less than once in 10**18
 
 
@@ -43,6 +46,37 @@ def check_order(placement: AnyInts) -> None:
         raise VerificationError(
             "the rows lie in the order of the records",
             hint="Whoever knows the order of the table could tell whose each row is.",
+        )
+
+
+def check_parts(placements: Iterable[AnyInts]) -> None:
+    """Refuse parts of which one has other records than dice would deal to it, or that together follow the records.
+
+    :func:`check_order` sees what is inside one part. The order is judged here as there, with the numbers of records for
+    their ranks. And the mean of a part's records is as far from that of all as chance allows: the squares of these
+    distances, each divided by its variance, add up to chi-squared (the bound is that of Laurent and Massart 2000).
+    """
+    rows = before = 0
+    total = square = along = places = 0.0
+    parts: list[tuple[int, float]] = []
+    for placement in placements:
+        known = np.flatnonzero(placement >= 0)
+        real, place = placement[known].astype(np.float64), (before + known).astype(np.float64)
+        parts.append((len(real), float(real.sum())))
+        rows, before = rows + len(real), before + len(placement)
+        total, square = total + float(real.sum()), square + float((real * real).sum())
+        along, places = along + float((real * place).sum()), places + float(place.sum())
+    parts = [part for part in parts if part[0]]
+    spread = square / max(rows, 1) - (total / max(rows, 1)) ** 2  # the variance of the numbers of all records
+    if rows < _FEW or len(parts) < 2 or spread <= 0:
+        return
+    slope = (along - total * places / rows) / np.sqrt(spread * before**3 / 12)
+    apart = sum((many * (own / many - total / rows) ** 2) / spread for many, own in parts)
+    free = len(parts) - 1
+    if abs(slope) > _DEVIATIONS or apart > free + 2 * np.sqrt(free * _UNLIKELY) + 2 * _UNLIKELY:
+        raise VerificationError(
+            "the parts follow the order of the records",
+            hint="Whoever knows the order of the table could tell in which part each record is.",
         )
 
 
