@@ -19,7 +19,7 @@ from reveil.series import large
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file, verify_file
 from reveil.testing import tables
-from reveil.verification.surface import check_parts
+from reveil.verification.surface import check_order, check_parts
 
 ROWS = 150
 
@@ -223,6 +223,13 @@ def test_dice_pass_as_dice():
     for turned in (np.arange(3000), np.roll(np.arange(3000), 1000), -np.arange(-2999, 1)):
         with pytest.raises(VerificationError, match="follow the order"):
             check_parts([rng.permutation(part) for part in np.array_split(turned, 6)])
+    split = np.array_split(rng.permutation(3000), 6)
+    behind = [np.append(part, np.full(20, -1)) for part in split]
+    for fakes in (behind, [*split[:5], np.full(120, -1)]):
+        with pytest.raises(VerificationError, match="counterfeits lie together"):
+            check_parts(fakes)
+    with pytest.raises(VerificationError, match="counterfeits lie together"):
+        check_order(np.append(rng.permutation(3000), np.full(40, -1)))
 
 
 @pytest.mark.parametrize("what", ["doubled", "moved", "altered", "small"])

@@ -30,9 +30,14 @@ _DEVIATIONS = 9.0  # of a correlation of so many rows that dice put in order: le
 
 
 def check_order(placement: AnyInts) -> None:
-    """Refuse rows that lie in the order of the records: whoever knows that order knows whose each row is."""
+    """Refuse rows that lie in the order of the records: whoever knows that order knows whose each row is.
+
+    Rows about nobody that lie at one end are refused, too: they would tell which rows are counterfeits.
+    """
     real = placement[placement >= 0]
     n = len(real)
+    nobody = np.flatnonzero(placement < 0)
+    _check_spread(float((nobody + 0.5).sum()) / max(len(placement), 1), len(nobody))
     if n < _FEW:
         return
     in_order = bool((real[1:] > real[:-1]).all() or (real[1:] < real[:-1]).all())
@@ -49,6 +54,15 @@ def check_order(placement: AnyInts) -> None:
         )
 
 
+def _check_spread(places: float, rows: int) -> None:
+    """Refuse rows about nobody whose places, from 0 to 1 and added up, are not what dice make of them."""
+    if abs(places - rows / 2) > _DEVIATIONS * np.sqrt(rows / 12):
+        raise VerificationError(
+            "the counterfeits lie together",
+            hint="Whoever sees where a row lies could tell whether it is a counterfeit.",
+        )
+
+
 def check_parts(placements: Iterable[AnyInts]) -> None:
     """Refuse parts of which one has other records than dice would deal to it, or that together follow the records.
 
@@ -56,16 +70,23 @@ def check_parts(placements: Iterable[AnyInts]) -> None:
     their ranks. And the mean of a part's records is as far from that of all as chance allows: the squares of these
     distances, each divided by its variance, add up to chi-squared (the bound is that of Laurent and Massart 2000).
     """
-    rows = before = 0
+    rows = before = nobody = 0
+    inside = anywhere = 0.0  # places of rows about nobody in their parts and in all, added up
     total = square = along = places = 0.0
     parts: list[tuple[int, float]] = []
     for placement in placements:
         known = np.flatnonzero(placement >= 0)
         real, place = placement[known].astype(np.float64), (before + known).astype(np.float64)
         parts.append((len(real), float(real.sum())))
+        fake = np.flatnonzero(placement < 0)
+        nobody += len(fake)
+        inside += float((fake + 0.5).sum()) / max(len(placement), 1)
+        anywhere += float((fake + before + 0.5).sum())
         rows, before = rows + len(real), before + len(placement)
         total, square = total + float(real.sum()), square + float((real * real).sum())
         along, places = along + float((real * place).sum()), places + float(place.sum())
+    _check_spread(inside, nobody)
+    _check_spread(anywhere / max(before, 1), nobody)
     parts = [part for part in parts if part[0]]
     spread = square / max(rows, 1) - (total / max(rows, 1)) ** 2  # the variance of the numbers of all records
     if rows < _FEW or len(parts) < 2 or spread <= 0:
