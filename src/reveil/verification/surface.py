@@ -92,7 +92,7 @@ def check_parts(placements: Iterable[AnyInts]) -> None:
     if rows < _FEW or len(parts) < 2 or spread <= 0:
         return
     slope = (along - total * places / rows) / np.sqrt(spread * before**3 / 12)
-    apart = sum((many * (own / many - total / rows) ** 2) / spread for many, own in parts)
+    apart = sum((many * (added / many - total / rows) ** 2) / spread for many, added in parts)
     free = len(parts) - 1
     if abs(slope) > _DEVIATIONS or apart > free + 2 * np.sqrt(free * _UNLIKELY) + 2 * _UNLIKELY:
         raise VerificationError(
