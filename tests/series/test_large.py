@@ -19,6 +19,7 @@ from reveil.series import large
 from reveil.series.config import load_config
 from reveil.series.publishing import publish_file, verify_file
 from reveil.testing import tables
+from reveil.verification.surface import check_order, check_parts
 
 ROWS = 150
 
@@ -197,6 +198,38 @@ def test_without_the_reshuffle_the_judge_refuses(tiny, tmp_path, monkeypatch):
     with pytest.raises(VerificationError, match="lie near each other"):
         publish_file(config, raw, f"{tmp_path}/out/")
     assert not (tmp_path / "out").exists()
+
+
+def test_parts_in_the_order_of_the_table_are_refused(tiny, tmp_path, monkeypatch):
+    """The sabotage: each part has the rows of a piece of the table, in no order within; groups are all over them."""
+
+    def follows(self, rows):
+        part = rows["number"].to_numpy() * self.parts // 1000
+        return rows.with_columns(pl.Series(parts.PART, part, pl.Int32))
+
+    monkeypatch.setattr(parts.DealIntoParts, "__call__", follows)
+    config, raw = config_of(tmp_path, engine="shard_rows = 100"), written(tmp_path, table(1000))
+    with pytest.raises(VerificationError, match="parts follow the order of the records"):
+        publish_file(config, raw, f"{tmp_path}/out/")
+    assert not (tmp_path / "out").exists()
+
+
+def test_dice_pass_as_dice():
+    rng = np.random.default_rng(0)
+    for many in (1, 17, 40, 3000):
+        for pieces in (1, 2, 7, 30):
+            dealt = np.array_split(rng.permutation(np.append(np.arange(many), np.full(many // 9, -1))), pieces)
+            check_parts(dealt)
+    for turned in (np.arange(3000), np.roll(np.arange(3000), 1000), -np.arange(-2999, 1)):
+        with pytest.raises(VerificationError, match="follow the order"):
+            check_parts([rng.permutation(part) for part in np.array_split(turned, 6)])
+    split = np.array_split(rng.permutation(3000), 6)
+    behind = [np.append(part, np.full(20, -1)) for part in split]
+    for fakes in (behind, [*split[:5], np.full(120, -1)]):
+        with pytest.raises(VerificationError, match="counterfeits lie together"):
+            check_parts(fakes)
+    with pytest.raises(VerificationError, match="counterfeits lie together"):
+        check_order(np.append(rng.permutation(3000), np.full(40, -1)))
 
 
 @pytest.mark.parametrize("what", ["doubled", "moved", "altered", "small"])

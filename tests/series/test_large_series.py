@@ -16,6 +16,7 @@ from reveil.core.errors import ConfigError, DataError, PendingError, Verificatio
 from reveil.engines import scratch
 from reveil.engines import settings as engine_settings
 from reveil.guarantees.signatures import by_counts, in_shards
+from reveil.releases import parts as writing
 from reveil.series.config import load_config
 from reveil.series.in_shards import ordered, recalled, remembering
 from reveil.series.publishing import publish_file, verify_series
@@ -321,6 +322,20 @@ def test_the_judge_finds_what_the_publisher_does_wrong(tiny, tmp_path, monkeypat
     assert len(rv.Series.of(config).history()) == 1
     assert not list((config.vault_path / "releases").glob("000002*"))
     assert publish_file(config, raw, f"{tmp_path}/out-2/").how == "published"
+
+
+def test_the_judge_finds_parts_in_the_order_of_pseudonyms(tiny, tmp_path, monkeypatch):
+    def follows(usual):
+        return lambda self, rows: rows.with_columns(
+            pl.Series("part", np.clip(rows["number"].to_numpy() * self.parts // ROWS, 0, self.parts - 1), pl.Int32)
+        )
+
+    raw = written(tmp_path, next(months()), "table")
+    with (
+        sabotaged(monkeypatch, writing.DealIntoParts, "__call__", follows),
+        pytest.raises(VerificationError, match="parts follow the order of the records"),
+    ):
+        publish_file(config_of(tmp_path), raw, f"{tmp_path}/out/")
 
 
 def test_the_judge_finds_a_forgotten_signature(tiny, tmp_path, monkeypatch):

@@ -36,14 +36,16 @@ from reveil.verification.groups_in_shards import buckets_of, check_groups
 from reveil.verification.promised import Promised
 from reveil.verification.raw_rows import check_raw
 from reveil.verification.rows import check_rows
-from reveil.verification.surface import check_order, check_sets
+from reveil.verification.surface import check_order, check_parts, check_sets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from reveil.engines.shards import Engine, Shards
     from reveil.releases.manifest import Manifest
     from reveil.tables.pieces import TablePieces
     from reveil.tables.schema import Schema
-    from reveil.verification.arrays import Ints
+    from reveil.verification.arrays import AnyInts, Ints
 
 PART_LIST = pl.Schema({"part": pl.Int32})
 NUMBER, PIECE = "number", "piece"
@@ -72,8 +74,14 @@ def verify_in_shards(
     if int(checked.count(_rows_of)[COUNTED].sum()) != pieces.rows:
         raise VerificationError("a record of the snapshot is not published")
     check_members(read, pieces, engine, rows)
+    check_parts(placements_of(engine, len(parts)))
     check_groups(checked, release, pieces, example, told, asked)
     return replace(release, source=folder)
+
+
+def placements_of(engine: Engine, parts: int) -> Iterator[AnyInts]:
+    """Return whose the rows of each part are, as the publisher notes it: one part after the other."""
+    return (pl.read_ipc(numbers_path(engine.scratch, part)).to_series().to_numpy() for part in range(parts))
 
 
 def check_counts(release: Release, pieces: TablePieces, example: Snapshot) -> None:

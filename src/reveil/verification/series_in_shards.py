@@ -31,14 +31,14 @@ from reveil.verification.arrays import counted_pairs, marks_of, renumbered, set_
 from reveil.verification.cells import line_of
 from reveil.verification.counting import GroupCounts, PublishedGroups, Tally, counterfeits_in
 from reveil.verification.groups_in_shards import ScaleOfColumn, check_dealt, scale_of_column
-from reveil.verification.in_shards import NUMBER, PIECE, PartColumns, ReadPart, box_marks, check_members
+from reveil.verification.in_shards import NUMBER, PIECE, PartColumns, ReadPart, box_marks, check_members, placements_of
 from reveil.verification.judges.tau_safety import MEMBERS, SETS, TauSafety
 from reveil.verification.promised import Promised, same_levels, together
 from reveil.verification.raw_rows import check_raw
 from reveil.verification.record import Entry, MemoryRecord
 from reveil.verification.rows import check_rows
 from reveil.verification.shape import check_description, check_domains
-from reveil.verification.surface import check_sets
+from reveil.verification.surface import check_parts, check_sets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,6 +123,7 @@ def judge_in_shards(
     checking = CheckPeople(before, manifest, columns, groups)
     checked = read.each(PIECE, checking, checking.returns)
     check_members(read, listed, engine, columns)
+    check_parts(placements_of(engine, len(parts)))
     scales = [scale_of_column(checked, example.schema, name, s) for s, name in enumerate(columns.sensitive)]
     judging = JudgeSignatures(told, asked, tuple(scales), fakes)
     marked = checked.each("bucket", judging, _MARKED)

@@ -17,19 +17,27 @@ from reveil.tables.formats import find_format
 from reveil.tables.notation import Form
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
     from reveil.verification.arrays import AnyInts, Codes
 
 _PIECE = 1 << 18  # rows that are looked at at once
 _FEW = 16  # rows in order by chance: less than once in 10**13
+_UNLIKELY = 41.0  # chance deals parts like that less than once in exp(41), or 10**17
 _DEVIATIONS = 9.0  # of a correlation of so many rows that dice put in order: less than once in 10**18
 
 
 def check_order(placement: AnyInts) -> None:
-    """Refuse rows that lie in the order of the records: whoever knows that order knows whose each row is."""
+    """Refuse rows that lie in the order of the records: whoever knows that order knows whose each row is.
+
+    Rows about nobody that lie at one end are refused, too: they would tell which rows are counterfeits.
+    """
     real = placement[placement >= 0]
     n = len(real)
+    nobody = np.flatnonzero(placement < 0)
+    _check_spread(float((nobody + 0.5).sum()) / max(len(placement), 1), len(nobody))
     if n < _FEW:
         return
     in_order = bool((real[1:] > real[:-1]).all() or (real[1:] < real[:-1]).all())
@@ -43,6 +51,53 @@ def check_order(placement: AnyInts) -> None:
         raise VerificationError(
             "the rows lie in the order of the records",
             hint="Whoever knows the order of the table could tell whose each row is.",
+        )
+
+
+def _check_spread(places: float, rows: int) -> None:
+    """Refuse rows about nobody whose places, from 0 to 1 and added up, are not what dice make of them."""
+    if abs(places - rows / 2) > _DEVIATIONS * np.sqrt(rows / 12):
+        raise VerificationError(
+            "the counterfeits lie together",
+            hint="Whoever sees where a row lies could tell whether it is a counterfeit.",
+        )
+
+
+def check_parts(placements: Iterable[AnyInts]) -> None:
+    """Refuse parts of which one has other records than dice would deal to it, or that together follow the records.
+
+    :func:`check_order` sees what is inside one part. The order is judged here as there, with the numbers of records for
+    their ranks. And the mean of a part's records is as far from that of all as chance allows: the squares of these
+    distances, each divided by its variance, add up to chi-squared (the bound is that of Laurent and Massart 2000).
+    """
+    rows = before = nobody = 0
+    inside = anywhere = 0.0  # places of rows about nobody in their parts and in all, added up
+    total = square = along = places = 0.0
+    parts: list[tuple[int, float]] = []
+    for placement in placements:
+        known = np.flatnonzero(placement >= 0)
+        real, place = placement[known].astype(np.float64), (before + known).astype(np.float64)
+        parts.append((len(real), float(real.sum())))
+        fake = np.flatnonzero(placement < 0)
+        nobody += len(fake)
+        inside += float((fake + 0.5).sum()) / max(len(placement), 1)
+        anywhere += float((fake + before + 0.5).sum())
+        rows, before = rows + len(real), before + len(placement)
+        total, square = total + float(real.sum()), square + float((real * real).sum())
+        along, places = along + float((real * place).sum()), places + float(place.sum())
+    _check_spread(inside, nobody)
+    _check_spread(anywhere / max(before, 1), nobody)
+    parts = [part for part in parts if part[0]]
+    spread = square / max(rows, 1) - (total / max(rows, 1)) ** 2  # the variance of the numbers of all records
+    if rows < _FEW or len(parts) < 2 or spread <= 0:
+        return
+    slope = (along - total * places / rows) / np.sqrt(spread * before**3 / 12)
+    apart = sum((many * (added / many - total / rows) ** 2) / spread for many, added in parts)
+    free = len(parts) - 1
+    if abs(slope) > _DEVIATIONS or apart > free + 2 * np.sqrt(free * _UNLIKELY) + 2 * _UNLIKELY:
+        raise VerificationError(
+            "the parts follow the order of the records",
+            hint="Whoever knows the order of the table could tell in which part each record is.",
         )
 
 

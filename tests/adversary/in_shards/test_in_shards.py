@@ -1,5 +1,8 @@
 """An audit in shards finds what one in memory finds, of the attacks that it makes, and names the others."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -10,6 +13,10 @@ from reveil.core.errors import DataError, InputError
 from reveil.engines import settings as engine_settings
 from reveil.engines.disk import DiskEngine
 from reveil.engines.settings import EngineSettings
+from reveil.releases.files import read_table, write_table
+from reveil.releases.folders import PARTS, digest_over
+from reveil.releases.manifest_files import manifest_bytes, read_manifest
+from reveil.tables.formats.folder import digest_of_file
 from tests.adversary.in_shards.series import ATTACKS, SCHEMA, both, differences, laid_down, naive, safe, snapshots
 
 pytestmark = pytest.mark.slow
@@ -114,6 +121,35 @@ def test_a_promise_that_cannot_be_judged_is_not_called_held(tmp_path, monkeypatc
     found = audit_where_asked(EngineSettings(shard_rows=60), paths, SCHEMA, None, truth)
     assert found.engine is None, "one memory judges it"
     assert [limit["held"] for limit in found.limits] == [True]
+
+
+def altered(path):
+    """Let two rows of a release change their values, so that a group has one value twice; digests fit."""
+    told = read_manifest(f"{path}manifest.json")
+    (part,) = told.parts
+    file = Path(path) / part.name
+    table = read_table(file).sort("group")
+    values = table["disease"].to_list()
+    at = next(i for i in range(2, table.height) if values[i] == values[0] and values[i - 1] != values[i])
+    other = next(i for i in (0, 1) if table["group"][i] == table["group"][0] and values[i] != values[0])
+    values[at], values[other] = values[other], values[at]
+    write_table(table.with_columns(disease=pl.Series(values)), file)
+    parts = (replace(part, digest=digest_of_file(file)),)
+    digest = digest_over(parts)
+    told = replace(told, parts=parts, digest=digest, digests={PARTS: digest})
+    Path(f"{path}manifest.json").write_bytes(manifest_bytes(told))
+
+
+def test_a_bound_over_a_series_without_its_attack_is_not_called_held(tmp_path, monkeypatch):
+    """A tau-safe series with a group that is not even: only the attack that follows everybody finds what is told."""
+    monkeypatch.setattr(engine_settings, "FEWEST_ROWS", 10)
+    paths, truth = safe(tmp_path, snapshots(120, 2, seed=8), rv.TauSafety(m=2))
+    altered(paths[1])
+    with DiskEngine(60, workers=1) as engine, pytest.raises(NotInShardsError, match="at everybody at once"):
+        audit_in_shards(engine, EngineSettings(), paths, SCHEMA, truth, "events")
+    found = audit_where_asked(EngineSettings(shard_rows=60), paths, SCHEMA, None, truth, "events", attacks=["tau"])
+    assert found.engine is None, "one memory judges it"
+    assert not found.held
 
 
 def test_all_attacks_of_a_tau_safe_series_are_those_of_memory(tmp_path):
