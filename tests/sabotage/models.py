@@ -8,6 +8,7 @@ import numpy as np
 
 import reveil as rv
 from reveil.core.json_values import frozen_object
+from reveil.grouping.groupers import _dealing
 from reveil.models import encoding as coding
 from reveil.models import t_closeness
 from reveil.models._exact import at_most
@@ -15,6 +16,8 @@ from tests.sabotage.registry import sabotage
 from tests.sabotage.scenes import FRAME, NUMBERS, PAID, anonymized, series, told
 
 ORDERED = {"frame": PAID, "schema": NUMBERS}
+# With more effort groups are dealt by their values, whatever the model says.
+CUT_ONLY = {"method": rv.Mondrian(effort="quick")}
 LOPSIDED = FRAME.with_columns(ill=FRAME["ill"].scatter(range(24), ["flu"] * 24))
 
 
@@ -31,7 +34,7 @@ def agreeing(name, model, **more):
 
 agreeing("KAnonymity", rv.KAnonymity(5))
 agreeing("DistinctDiversity", rv.DistinctDiversity(3))
-agreeing("FrequencyDiversity", rv.FrequencyDiversity(3))
+agreeing("FrequencyDiversity", rv.FrequencyDiversity(3), **CUT_ONLY)
 agreeing("EntropyDiversity", rv.EntropyDiversity(3))
 agreeing("RecursiveDiversity", rv.RecursiveDiversity(c=2, l=3))
 agreeing("TCloseness", rv.TCloseness(0.3))
@@ -51,7 +54,7 @@ def weaker(name, model, other, **more):
 
 weaker("KAnonymity", rv.KAnonymity(4), rv.KAnonymity(3))
 weaker("DistinctDiversity", rv.DistinctDiversity(4), rv.DistinctDiversity(3))
-weaker("FrequencyDiversity", rv.FrequencyDiversity(4), rv.FrequencyDiversity(3))
+weaker("FrequencyDiversity", rv.FrequencyDiversity(4), rv.FrequencyDiversity(3), **CUT_ONLY)
 weaker("EntropyDiversity", rv.EntropyDiversity(4), rv.EntropyDiversity(3.5))
 weaker("RecursiveDiversity", rv.RecursiveDiversity(c=1, l=3), rv.RecursiveDiversity(c=2, l=2))
 weaker("TCloseness", rv.TCloseness(0.25), rv.TCloseness(0.4))
@@ -92,6 +95,14 @@ def frequency_diversity_counts_one_record_less(patch, tmp_path):
         return at_most(np.maximum(own.largest - 1, 0), own.totals, 1 / self._exact)
 
     patch.setattr(rv.FrequencyDiversity, "_holds", holds)
+    anonymized(rv.FrequencyDiversity(4), **CUT_ONLY)
+
+
+@sabotage("model FrequencyDiversity")
+def groups_are_dealt_with_one_value_too_few(patch, tmp_path):
+    right = _dealing.least_dealt
+    patch.setattr(_dealing, "least_dealt", lambda plan: max(right(plan) - 1, 0))
+    patch.setattr(rv.FrequencyDiversity, "_holds", lambda self, stats, *_: np.ones(stats.n_groups, np.bool_))
     anonymized(rv.FrequencyDiversity(4))
 
 
