@@ -81,7 +81,13 @@ def changed(frame, what):
     return frame.head(ROWS - 1).vstack(frame.head(1).with_columns(pid=pl.lit(ROWS, pl.Int64)))
 
 
-@pytest.mark.parametrize("what", ["value", "swapped", "quasi", "category", "null", "doubled"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "value",
+        *(pytest.param(other, marks=pytest.mark.slow) for other in ("swapped", "quasi", "category", "null", "doubled")),
+    ],
+)
 def test_another_table_is_refused_as_in_memory(tiny, tmp_path, searched, what):
     _, config, memory = published(tmp_path, table())
     other = tmp_path / "other"
@@ -93,6 +99,7 @@ def test_another_table_is_refused_as_in_memory(tiny, tmp_path, searched, what):
     assert searched
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_small_changes_have_the_verdict_of_one_memory(tiny, tmp_path, searched, seed):
     """Some changes leave a table of which the rows could be: then both say so."""
@@ -119,6 +126,7 @@ def test_small_changes_have_the_verdict_of_one_memory(tiny, tmp_path, searched, 
     assert searched
 
 
+@pytest.mark.slow
 def test_who_fits_several_rows_is_a_flow(tiny, tmp_path, monkeypatch):
     """Where boxes overlap, records fit several rows; more of them than one memory takes are refused."""
     asked = '[guarantee]\nkind = "static"\nk = 9\n[method]\nkind = "bang"\n'
@@ -136,6 +144,7 @@ def test_who_fits_several_rows_is_a_flow(tiny, tmp_path, monkeypatch):
     assert "shard_rows" in refused.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["part", "numbers", "claim", "together", "columns", "rows", "types"])
 def test_forged_parts_are_refused(tiny, tmp_path, what):
     """A forger who writes digests anew is found by what is counted."""
@@ -181,6 +190,7 @@ def test_forged_parts_are_refused(tiny, tmp_path, what):
             verify_file(memory, f"{folder}/", raw)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", ["tightest", "label"])
 def test_hierarchies_are_verified_and_measured(tiny, tmp_path, searched, cells):
     leaves = [f"{n:02};{n // 5}x;*" for n in range(30)]
@@ -218,6 +228,7 @@ def same(one, other):
     return one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "columns"),
     [
@@ -248,6 +259,7 @@ def test_measures_are_those_of_one_memory(tiny, tmp_path, monkeypatch, asked, co
     assert len(seen) == 2
 
 
+@pytest.mark.slow
 def test_with_records_left_out_the_search_is_in_one_memory(tiny, tmp_path, searched):
     far = [pl.when(pl.col("pid") < 2).then(900).otherwise(name).alias(name) for name in ("age", "zip")]
     asked = '[guarantee]\nkind = "static"\nk = 5\nsuppress = 0.1\n[method]\nkind = "bang"\n'
@@ -290,6 +302,7 @@ class Widest(Measure):
         return {"widest": int(subject.class_rows.max())}
 
 
+@pytest.mark.slow
 def test_a_measure_that_does_not_add_up_is_none(tiny, tmp_path, monkeypatch):
     raw, config, memory = published(tmp_path, table())
     usual = measures._measures
@@ -301,6 +314,7 @@ def test_a_measure_that_does_not_add_up_is_none(tiny, tmp_path, monkeypatch):
     assert one["dcp"] == other["dcp"]
 
 
+@pytest.mark.slow
 def test_measures_of_another_table_are_refused(tiny, tmp_path):
     _, config, memory = published(tmp_path, table())
     other = tmp_path / "other"

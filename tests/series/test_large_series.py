@@ -103,7 +103,8 @@ def files(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("effort", ["quick", pytest.param("normal", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("effort", ["quick", "normal"])
 def test_a_series_in_shards_keeps_its_rule(tiny, tmp_path, effort):
     """All releases are judged anew in memory, from their bytes, the archive and the tables."""
     frames = list(months())
@@ -137,6 +138,7 @@ def test_the_audit_finds_nobody_above_the_bound(tiny, tmp_path):
     assert audit.held
 
 
+@pytest.mark.slow
 def test_memory_and_shards_take_turns(tiny, tmp_path):
     """A series may be in memory at first, or in between: vault and judge find what they need in any order."""
     frames = list(months(many=3, seed=5))
@@ -181,6 +183,7 @@ def test_the_same_table_is_the_same_release(tiny, tmp_path):
     assert publish_file(whole, tables[1], f"{tmp_path}/copy/").how == "already"  # in memory, too
 
 
+@pytest.mark.slow
 def test_the_same_bytes_whatever_the_files_and_workers(tiny, tmp_path):
     frames, digests = list(months(many=2, seed=1)), []
     first = tmp_path / "first"
@@ -306,11 +309,12 @@ LOST = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("owner", "name", "made", "said"),
     [
         (by_counts._Placing, "_apart", forgets_what_movers_were_told, "persons would get a signature"),
-        *(pytest.param(in_shards.DealRegion, "__call__", *case, marks=pytest.mark.slow) for case in LOST),
+        *(pytest.param(in_shards.DealRegion, "__call__", *case) for case in LOST),
     ],
 )
 def test_the_judge_finds_what_the_publisher_does_wrong(tiny, tmp_path, monkeypatch, owner, name, made, said):
@@ -324,6 +328,7 @@ def test_the_judge_finds_what_the_publisher_does_wrong(tiny, tmp_path, monkeypat
     assert publish_file(config, raw, f"{tmp_path}/out-2/").how == "published"
 
 
+@pytest.mark.slow
 def test_the_judge_finds_parts_in_the_order_of_pseudonyms(tiny, tmp_path, monkeypatch):
     def follows(usual):
         return lambda self, rows: rows.with_columns(
@@ -338,6 +343,7 @@ def test_the_judge_finds_parts_in_the_order_of_pseudonyms(tiny, tmp_path, monkey
         publish_file(config_of(tmp_path), raw, f"{tmp_path}/out/")
 
 
+@pytest.mark.slow
 def test_the_judge_finds_a_forgotten_signature(tiny, tmp_path, monkeypatch):
     """A vault that does not remember what the people of a bucket were told is not believed at the next release."""
     frames = list(months(many=2, seed=4))

@@ -46,6 +46,7 @@ def published(folder, config, frames):
     return paths, truth
 
 
+@pytest.mark.slow
 def test_what_spark_cannot_do_is_refused_with_thing_reason_and_remedy(tmp_path):
     frames = snapshots(60, 1)
     paths, truth = published(tmp_path, CONFIG, frames)
