@@ -191,15 +191,20 @@ class CheckRecords:
             raise VerificationError("a record of the snapshot is published twice, or not at all")
         snapshot = read_piece(piece, self.pieces.schema)
         release = release_of(assemble(self.columns.table(rows), [], self.manifest), self.manifest)
-        lines = [
-            line_of(snapshot.frame[name], snapshot.schema[name], release.cells[name], beyond=True)
-            for name in snapshot.schema.quasi
-        ]
-        check_sets(release, snapshot.schema)
-        check_raw(release, snapshot)
-        none = PublishedGroups(np.zeros(0, np.int64), release.classes, np.zeros(0, np.int64), np.zeros(0, np.int64))
-        check_rows(release, snapshot, lines, np.arange(rows.height), none)
+        compare_rows(release, snapshot, np.arange(rows.height))
         return self.columns.marked(release, rows["place"], self.buckets)
+
+
+def compare_rows(release: Release, snapshot: Snapshot, records: Ints) -> None:
+    """Refuse rows that are not what some records of a snapshot became; ``records`` are their places in it."""
+    lines = [
+        line_of(snapshot.frame[name], snapshot.schema[name], release.cells[name], beyond=True)
+        for name in snapshot.schema.quasi
+    ]
+    check_sets(release, snapshot.schema)
+    check_raw(release, snapshot)
+    none = PublishedGroups(np.zeros(0, np.int64), release.classes, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    check_rows(release, snapshot, lines, records, none)
 
 
 def box_marks(release: Release, seed: int) -> Ints:

@@ -28,17 +28,23 @@ from reveil.releases.table import GROUP
 from reveil.tables.schema import Role
 from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import counted_pairs, marks_of, renumbered, set_marks
-from reveil.verification.cells import line_of
 from reveil.verification.counting import GroupCounts, PublishedGroups, Tally, counterfeits_in
 from reveil.verification.groups_in_shards import ScaleOfColumn, check_dealt, scale_of_column
-from reveil.verification.in_shards import NUMBER, PIECE, PartColumns, ReadPart, box_marks, check_members, placements_of
+from reveil.verification.in_shards import (
+    NUMBER,
+    PIECE,
+    PartColumns,
+    ReadPart,
+    box_marks,
+    check_members,
+    compare_rows,
+    placements_of,
+)
 from reveil.verification.judges.tau_safety import MEMBERS, SETS, TauSafety
 from reveil.verification.promised import Promised, same_levels, together
-from reveil.verification.raw_rows import check_raw
 from reveil.verification.record import Entry, MemoryRecord
-from reveil.verification.rows import check_rows
 from reveil.verification.shape import check_description, check_domains
-from reveil.verification.surface import check_parts, check_sets
+from reveil.verification.surface import check_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -269,14 +275,7 @@ class CheckPeople:
         if numbers[0] < first or numbers[-1] >= end:
             raise VerificationError("the placement names a record that the snapshot does not have")
         snapshot = self.before.people.snapshot(bucket)
-        lines = [
-            line_of(snapshot.frame[name], snapshot.schema[name], release.cells[name], beyond=True)
-            for name in snapshot.schema.quasi
-        ]
-        check_sets(release, snapshot.schema)
-        check_raw(release, snapshot)
-        none = PublishedGroups(np.zeros(0, np.int64), release.classes, np.zeros(0, np.int64), np.zeros(0, np.int64))
-        check_rows(release, snapshot, lines, numbers - first, none)
+        compare_rows(release, snapshot, numbers - first)
 
 
 @dataclass(frozen=True)
