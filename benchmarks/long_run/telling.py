@@ -52,8 +52,8 @@ release from elsewhere, and under refinement once somebody was erased, because n
 it says so with exit code 2. What the other tool told is not covered by any promise: *added* counts whom all files
 together tell on beyond the bound and beyond that one file. A *problem* is anything that is not as it must be.
 
-Found by a run and mended: `verify --series` called a series broken in which somebody left a tombstone and came back with
-another value, though the vault's books were right. That series, *several columns*, was judged again to its end afterwards.
+Found by a run and mended: `verify --series` called a series broken in which somebody left a tombstone and came back
+with another value, though the vault's books were right. That series, *several columns*, was judged again to its end.
 
 `python -m benchmarks.long_run --persons 100000` does all of this for all guarantees and vaults, and `python -m
 benchmarks.long_run.telling FOLDER` writes this page. Which of it was done in which size is below.
