@@ -18,6 +18,8 @@ import numpy.typing as npt
 from reveil.core.arrays import BoolArray, CodeArray, IntArray, Ragged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reveil.adversary.evidence import Evidence
     from reveil.adversary.view import View
 
@@ -259,14 +261,14 @@ def pair_of(evidence: Evidence, runs: Runs, number: int, with_: int, only: BoolA
     )
 
 
-def pairs_of(evidence: Evidence, near: int = COMPARED, rows: int = ROWS) -> list[tuple[int, int]]:
-    """Return the releases to be set beside each other, both ways.
+def pairs_of(present: Sequence[int], near: int = COMPARED, rows: int = ROWS) -> list[tuple[int, int]]:
+    """Return the releases to be set beside each other, both ways; ``present`` are the persons of each.
 
     Those ``near`` in time and the first with the last always; then those at distances that double, then any two, as
     long as the persons of all pairs are no more than ``rows``: the cost stays linear in persons for any number of
     releases. Up to 12 releases of 100,000 persons, and 30 of 10,000, that is every two.
     """
-    many = len(evidence.views)
+    many = len(present)
     last = many - 1
     doubling = {near + 1 << step for step in range(many.bit_length())}
 
@@ -277,12 +279,11 @@ def pairs_of(evidence: Evidence, near: int = COMPARED, rows: int = ROWS) -> list
         return (1 if away in doubling else 2), away
 
     pairs = sorted(((s, t) for s in range(many) for t in range(many) if s != t), key=far)
-    cost = np.cumsum([len(evidence.views[number].present) for number, _ in pairs])
+    cost = np.cumsum([present[number] for number, _ in pairs])
     needed = sum(1 for pair in pairs if far(pair) == (0, 0))
     return pairs[: max(needed, int(np.searchsorted(cost, rows, side="right")))]
 
 
-def compared(evidence: Evidence, pairs: list[tuple[int, int]]) -> dict[str, int]:
-    """Return for a summary how many of all ordered pairs of releases were set beside each other."""
-    many = len(evidence.views)
+def compared(many: int, pairs: list[tuple[int, int]]) -> dict[str, int]:
+    """Return for a summary how many of all ordered pairs of ``many`` releases were set beside each other."""
     return {"pairs": len(pairs), "pairs_in_all": many * (many - 1)}

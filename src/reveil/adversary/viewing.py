@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reveil.adversary.evidence import ChangeArray
     from reveil.core.arrays import BoolArray, CodeArray
     from reveil.releases.groups import ReleaseGroups
+    from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
 
 
@@ -51,7 +52,9 @@ def possible_groups(
     """Find the groups that may hold each of the people in a table."""
     groups = groups_of(release)
     found = find_candidates(release, groups, table.attributes, len(table.ids))
-    everybody, strangers, counted = attendance(release, groups, len(table.ids), known)
+    everybody, strangers, counted = attendance(
+        release.manifest, int(groups.rows.sum()), int(groups.fakes.sum()), len(table.ids), known
+    )
     outside = int(((found.groups.lengths == 0) & ~found.crowded).sum())
     if everybody and outside:
         if release.manifest.promise.is_known:
@@ -127,14 +130,14 @@ def values_told(release: Release, column: str) -> pl.Series:
     return canonical_text(values[column]).alias(column)
 
 
-def attendance(release: Release, groups: ReleaseGroups, persons: int, known: str) -> tuple[bool, int, bool]:
+def attendance(manifest: Manifest, rows: int, fakes: int, persons: int, known: str) -> tuple[bool, int, bool]:
     """Return whether everybody listed is published, how many rows may be others', and whether counting helps.
 
     A list as long as the table, or longer, is taken for complete. A shorter one leaves strangers, as many as there
     are rows unless the manifest says that nobody was left out.
     """
-    manifest, total = release.manifest, int(groups.real.sum())
-    loose = manifest.counterfeits.total - int(groups.fakes.sum()) + manifest.dirty
+    total = rows - fakes
+    loose = manifest.counterfeits.total - fakes + manifest.dirty
     nobody_left_out = manifest.suppressed == 0 and manifest.withheld == 0
     counted = known != "nothing" and not loose
     everybody = counted and (persons == total or (persons < total and nobody_left_out))

@@ -19,7 +19,7 @@ from reveil.releases.placing import undisturbed
 from reveil.series.drafts import deliver, draft_path, remove_drafts
 from reveil.series.judging import JUDGED, check_written
 from reveil.series.lines import qualified
-from reveil.series.release_context import LAYOUT, ReleaseContext, placements_of
+from reveil.series.release_context import LAYOUT, ReleaseContext, facts_of, placements_of
 from reveil.tables.expressions import parse
 from reveil.vault.protocol import ADOPTED, PENDING
 
@@ -121,12 +121,7 @@ class AssemblyLine:
             placements=placements_of(prepared) if self.archive != 0 and snapshot.schema.person is not None else None,
             archive=self.archive or None,
             facts={
-                "rows": manifest.rows,
-                "groups": manifest.groups,
-                "counterfeits": manifest.counterfeits.total,
-                "withheld": manifest.withheld,
-                "dirty": manifest.dirty,
-                "guarantee": manifest.promise.guarantee(),
+                **facts_of(manifest),
                 "measures": measures,
                 **remembered.facts,
             },

@@ -47,6 +47,18 @@ if TYPE_CHECKING:
 LAYOUT = "layout"  # the setting that keeps how a method divided the space
 
 
+def facts_of(manifest: Manifest) -> dict[str, JSON]:
+    """Return what the history tells of a release by its manifest."""
+    return {
+        "rows": manifest.rows,
+        "groups": manifest.groups,
+        "counterfeits": manifest.counterfeits.total,
+        "withheld": manifest.withheld,
+        "dirty": manifest.dirty,
+        "guarantee": manifest.promise.guarantee(),
+    }
+
+
 @dataclass(frozen=True)
 class Submission:
     """A snapshot to publish: its records in the order of their pseudonyms, and what was asked for.

@@ -31,13 +31,13 @@ class Absence(Attack):
             return Findings.not_made(ONE)
         runs = runs_of(evidence)
         parts, groups = [], 0
-        pairs = pairs_of(evidence)
+        pairs = pairs_of([len(view.present) for view in evidence.views])
         for number, other in pairs:
             pair = pair_of(evidence, runs, number, other)
             lost = with_a_lost_value(pair, max(len(evidence.values), 1))
             groups += int(lost.sum())
             parts.append(beliefs_in_remainder(evidence, pair, lost))
-        return joined(parts, {"groups_with_an_absent_value": groups, **compared(evidence, pairs)})
+        return joined(parts, {"groups_with_an_absent_value": groups, **compared(len(evidence.views), pairs)})
 
 
 def with_a_lost_value(pair: Pair, domain: int) -> BoolArray:

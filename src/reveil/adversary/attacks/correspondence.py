@@ -35,7 +35,7 @@ class Correspondence(Attack):
         parts: list[Findings] = []
         cracked = {"forward_cracked": 0, "cross_cracked": 0}
         fewest: int | None = None
-        pairs = pairs_of(evidence)
+        pairs = pairs_of([len(view.present) for view in evidence.views])
         for number, other in pairs:
             pair = pair_of(evidence, runs, number, other)
             if len(pair.group):
@@ -46,7 +46,7 @@ class Correspondence(Attack):
             told = np.zeros(pair.view.n_groups, np.bool_)
             told[pair.group] = True
             parts.append(beliefs_in_remainder(evidence, pair, told & (pair.remainder > 0)))
-        return joined(parts, {**cracked, "fewest_rows_left": fewest, **compared(evidence, pairs)})
+        return joined(parts, {**cracked, "fewest_rows_left": fewest, **compared(len(evidence.views), pairs)})
 
 
 def common(pair: Pair, domain: int) -> IntArray:

@@ -45,7 +45,7 @@ class Difference(Attack):
             found = joined([found, beliefs_in_remainder(evidence, pair, around)])
             if len(found.person) > AT_ONCE:
                 found = strongest_of(found)
-        return joined([found], {"contained_groups": contained, **compared(evidence, pairs)})
+        return joined([found], {"contained_groups": contained, **compared(len(evidence.views), pairs)})
 
 
 def groups_inside(pair: Pair) -> BoolArray:

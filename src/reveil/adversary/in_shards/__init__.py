@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
@@ -41,7 +40,6 @@ from reveil.engines.shards import with_column
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from reveil.adversary.evidence import Evidence
     from reveil.adversary.in_shards.slices import KnownSeries
     from reveil.adversary.promises import Promising
     from reveil.adversary.result import Audit
@@ -254,9 +252,8 @@ def _beside(
     """Make the attacks that set releases beside each other; return their findings and what they say of themselves."""
     most = max(known.present for known in series.releases)
     buckets = max(SLICES * len(series.releases) * most // shard_rows, 1)
-    views = [SimpleNamespace(present=range(known.present)) for known in series.releases]
-    stand_in = cast("Evidence", SimpleNamespace(views=views))
-    pairs = pairs_of(stand_in)
+    many = len(series.releases)
+    pairs = pairs_of([known.present for known in series.releases])
     anchored = home.each(HOME, AnchorHome(series, buckets), ANCHORED)
     with_buckets = anchored.map(_Buckets(buckets), with_column(ANCHORED, "buckets", pl.Int64()))
     laid = _with_groups(engine, with_buckets, groups, SLICE, _Slices(len(series.releases)))
@@ -266,10 +263,10 @@ def _beside(
     for table in found.map(_Summaries(), pl.Schema({"summary": pl.Binary()})).tables():
         for packed in table["summary"]:
             _add(summaries, pickle.loads(packed))  # noqa: S301  (packed by a worker of ours)
-    every = [(s, t) for s in range(len(views)) for t in range(len(views)) if s != t]
+    every = [(s, t) for s in range(many) for t in range(many) if s != t]
     for name in ("absence", "correspondence", "difference"):
         if name in plan.elsewhere:
-            summaries.setdefault(name, {}).update(compared(stand_in, every if name == "difference" else pairs))
+            summaries.setdefault(name, {}).update(compared(many, every if name == "difference" else pairs))
     return found, summaries
 
 

@@ -37,7 +37,6 @@ from reveil.adversary.viewing import attendance, few_given
 from reveil.core.errors import DataError
 from reveil.engines.shards import COUNTED
 from reveil.models.t_closeness import TCloseness
-from reveil.releases.groups import ReleaseGroups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,7 +136,10 @@ def gather_in_shards(
         )
         for s, values in enumerate(tables.values)
     )
-    few = [few_given(t, one.counted.rows - one.counted.fakes, many) for t, (one, many) in enumerate(zip(placed, sizes))]  # noqa: B905
+    few = [
+        few_given(t, one.counted.rows - one.counted.fakes, many)
+        for t, (one, many) in enumerate(zip(placed, sizes, strict=True))
+    ]
     return Gathered(
         settled,
         groups,
@@ -202,10 +204,7 @@ def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: 
     values = tuple(len(texts) for texts in tables.values)
     nowhere, crowded = _of_placing(people)
     totals = counted_groups(groups, values)
-    stand_in = ReleaseGroups(
-        np.zeros(1, np.int64), np.zeros(0, np.int32), np.array([totals.rows]), np.array([totals.fakes])
-    )
-    everybody, strangers, by_counting = attendance(nobody, stand_in, pieces.rows, known)
+    everybody, strangers, by_counting = attendance(nobody.manifest, totals.rows, totals.fakes, pieces.rows, known)
     if everybody and nowhere:
         raise DataError(
             f"{nowhere:,} persons fit no group of release {number + 1}",

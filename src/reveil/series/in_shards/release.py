@@ -48,6 +48,7 @@ from reveil.series.in_shards.recalled import recalled_shards
 from reveil.series.in_shards.remembering import BucketsOfPeople, TakeTold, ToldPortions, write_told
 from reveil.series.judging import JUDGED, ledger_of
 from reveil.series.lines import NEW_VAULT, all_new
+from reveil.series.release_context import facts_of
 from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, numbered_signatures
 from reveil.series.warnings import warnings
 from reveil.tables.notation import parsed
@@ -267,12 +268,7 @@ class LargeRelease:
             archive=self.archive or None,
             facts={
                 **counts,
-                "rows": manifest.rows,
-                "groups": manifest.groups,
-                "counterfeits": manifest.counterfeits.total,
-                "withheld": manifest.withheld,
-                "dirty": manifest.dirty,
-                "guarantee": manifest.promise.guarantee(),
+                **facts_of(manifest),
                 "measures": dict(measures),
                 "fewest_counterfeits": grouped.fewest,
             },
