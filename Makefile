@@ -43,23 +43,25 @@ test: $(VENV)/.tools $(VENV)/.warm
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 # What takes long: the demo, word for word as the README shows it, the sources' experiments on small tables, exact Bayes,
-# and every property with all of its examples, of which make test tries a third.
+# every property with all of its examples, of which make test tries a third, and what needs a server or a browser.
 test-slow: $(VENV)/.tools $(VENV)/.warm
-	@REVEIL_EXAMPLES=all $(BIN)/python -m pytest -m "slow or hypothesis" -n auto --dist worksteal
+	@REVEIL_EXAMPLES=all $(BIN)/python -m pytest --services -m "(slow or hypothesis or server or browser) and not spark" -n auto --dist worksteal
 
 # The engine that asks Spark, in one process. PySpark is half a gigabyte, which nothing else needs: make test skips these
 # tests where it is not installed.
 test-spark: $(VENV)/.tools $(VENV)/.warm
 	@$(PIP) install --constraint requirements-dev.lock --editable ".[pandas,dev,spark]"
-	@$(BIN)/python -m pytest -m spark tests/engines/spark
+	@$(BIN)/python -m pytest --services -m spark tests/engines/spark tests/adversary/in_shards
 
 # Damaged files, odd settings and arguments, valid random series, and commands that are killed in the middle.
+CASES ?= 5000
+KILLS ?= 40
 fuzz: $(VENV)/.tools $(VENV)/.warm
-	@$(BIN)/python -m tests.fuzz --cases 5000 --kills 40 --processes 2
+	@$(BIN)/python -m tests.fuzz --cases $(CASES) --kills $(KILLS) --processes 2
 
 # The screens of docs/studio.md, by the tests that walk through the studio.
 screens: $(VENV)/.tools
-	@REVEIL_SCREENS=docs/studio $(BIN)/python -m pytest -m browser tests/studio
+	@REVEIL_SCREENS=docs/studio $(BIN)/python -m pytest --services -m browser tests/studio
 
 lint: $(VENV)/.tools
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -5,8 +5,8 @@
     python -m benchmarks.scale_series report NAME=OUT.jsonl ...                   # docs/evidence/scale_series*
 
 Every release is everything from the frame to the confirmed file: diff, grouping, writing, the judge, the vault. CPU
-seconds are those of all threads of this process; the peak of memory is taken anew for each release. Files and vault lie
-in a folder beside OUT, with its name.
+seconds are those of all threads of this process; the peak of memory is taken anew for each release. Releases (folders
+of parts), snapshots and vault lie in a folder beside OUT, with its name.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ def run(out: Path, scale: int, effort: str, releases: int) -> None:
             continue
         Path("/proc/self/clear_refs").write_text("5")
         cpu, clock, before = time.process_time(), time.perf_counter(), resident("VmRSS")
-        series.publish_to(folder / f"{number}.csv", frame)
+        series.publish_to(f"{folder / str(number)}/", frame)
         row: dict[str, Any] = {
             "release": number,
             "cpu": time.process_time() - cpu,
             "clock": time.perf_counter() - clock,
         }
         last = series.history()[-1]
-        manifest = json.loads((folder / f"{number}.manifest.json").read_text())
+        manifest = json.loads((folder / str(number) / "manifest.json").read_text())
+        frame.write_parquet(folder / f"truth-{number}.parquet")
         row |= {
             "rows": manifest["rows"],
             "persons": last["persons"],
@@ -70,7 +71,7 @@ def run(out: Path, scale: int, effort: str, releases: int) -> None:
             "peak": resident("VmHWM") - before,
             "peak_all": resident("VmHWM"),
             "vault": (folder / "vault" / "vault.duckdb").stat().st_size,
-            "copy": sum(file.stat().st_size for file in (folder / "vault" / "releases").glob("*")),
+            "copy": sum(file.stat().st_size for file in (folder / "vault" / "releases").rglob("*") if file.is_file()),
         }
         with out.open("a") as lines:
             lines.write(json.dumps(row) + "\n")

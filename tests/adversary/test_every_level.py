@@ -141,6 +141,7 @@ def test_beliefs_and_certainty(level):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("level", LEVELS)
 def test_beliefs_and_certainty_of_many(level):
     assert sum(check(level, seed) for seed in range(SERIES)) > SERIES // 5

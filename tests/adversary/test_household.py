@@ -115,6 +115,7 @@ def test_exact_against_all_worlds(groups):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @settings(max_examples=1000, deadline=None)
 @given(GROUPS)
 def test_exact_against_all_worlds_many(groups):

@@ -68,6 +68,7 @@ def test_exact_against_brute_force(groups, many):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @settings(max_examples=SERIES, deadline=None)
 @given(GROUPS, st.sampled_from([1, 2]))
 def test_exact_against_brute_force_many(groups, many):

@@ -59,6 +59,7 @@ def test_nasty_series(kind):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_nasty_series(kind):
     assert sum(check(kind, seed) for seed in range(SERIES)) > SERIES

@@ -165,6 +165,7 @@ def test_beliefs_are_shares_of_the_worlds_of_both_columns(drawn, events):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @settings(max_examples=2500, deadline=None)
 @given(tables(), st.booleans())
 def test_beliefs_are_shares_of_the_worlds_of_both_columns_many(drawn, events):

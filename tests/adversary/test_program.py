@@ -103,6 +103,7 @@ def test_what_the_program_tells_is_more_than_the_worlds_do():
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("seed", range(20))
 def test_the_limit_covers_the_exact_posterior_many_times(seed):
     tables = [table for table, _ in all_tables(PERSONS, VALUES)]

@@ -188,6 +188,7 @@ def test_every_promise_holds_whoever_was_left_out(check):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("hundred", range(20))
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
 def test_every_promise_holds_in_two_thousand_series(check, hundred):
@@ -202,6 +203,7 @@ def test_every_promise_holds_after_a_release_of_its_own(check):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("fifty", range(10))
 @pytest.mark.parametrize("check", OWN_FIRST.values(), ids=OWN_FIRST)
 def test_every_promise_holds_after_its_own_in_five_hundred_series(check, fifty):

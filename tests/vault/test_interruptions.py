@@ -213,6 +213,7 @@ def test_in_the_middle_of_a_commit(server, tmp_path, small, expected, happening)
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("happening", HAPPENINGS)
 @pytest.mark.parametrize("step", STEPS)
 def test_at_any_step_of_a_later_release(server, tmp_path, small, expected, happening, step):
@@ -220,6 +221,7 @@ def test_at_any_step_of_a_later_release(server, tmp_path, small, expected, happe
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("happening", HAPPENINGS)
 @pytest.mark.parametrize("step", STEPS)
 def test_at_any_step_of_the_first_release(server, tmp_path, small, expected, happening, step):

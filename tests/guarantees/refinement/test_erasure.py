@@ -78,6 +78,7 @@ def test_whoever_is_erased_and_returns_leaves_every_cell_valid(tmp_path, guarant
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("guarantee", [rv.Refinement(k=2, slack=1), rv.Refinement(k=3, l=2)], ids=["k", "l"])
 def test_in_many_series(tmp_path, guarantee):
     check_random_series(tmp_path, guarantee, range(1, 60))

@@ -161,6 +161,7 @@ def test_random_series_keep_every_column(seed):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("first", range(24, 500, 28))
 def test_500_random_series(first):
     for seed in range(first, min(first + 28, 500)):
