@@ -57,7 +57,7 @@ def certainty_penalty(codes: Codes, partition: Partition, occurring: Sequence[in
     ``occurring`` is how many values of each attribute occur, where the records at hand are a part of a table.
     """
     starts, ends, sizes = partition.offsets[:-1], partition.offsets[1:], partition.sizes
-    rows = codes.columns(partition.order)
+    rows = codes.columns(partition.order) if partition.rows is None else partition.rows
     boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
     total = 0.0
     for a, attribute in enumerate(codes.quasi):
