@@ -21,6 +21,7 @@ import polars as pl
 from reveil.engines.scratch import Scratch, no_room
 from reveil.engines.shards import (
     MOST_HELD,
+    OnlyColumns,
     added_up,
     check_held,
     checked,
@@ -186,11 +187,7 @@ class DiskShards:
 
     def _table(self, n: int) -> pl.DataFrame:
         """Return a shard with the work done that was put off."""
-        source = self.sources[n]
-        table = source if isinstance(source, pl.DataFrame) else pl.read_ipc(source)
-        for work, returns in self.works:
-            table = checked(work(table), returns)
-        return table
+        return worked(self.sources[n], self.works)
 
     def _at_once(self, work: Callable[[int], R]) -> Iterator[R]:
         """Do work on all shards, a few at a time; return the results in the order of the shards."""
@@ -220,6 +217,18 @@ class DiskShards:
             return Heaped(laid_down(rows, folder / f"{n}.arrow"), ends)
 
         return Dealt(folder, self._schema, list(self._at_once(deal)))
+
+
+def worked(source: Source, works: Iterable[tuple[Work, pl.Schema]]) -> pl.DataFrame:
+    """Return a table with the work done that was put off."""
+    first = next((work for work, _ in works), None)
+    if isinstance(source, pl.DataFrame):
+        table = source
+    else:
+        table = pl.read_ipc(source, columns=list(first.names) if isinstance(first, OnlyColumns) else None)
+    for work, returns in works:
+        table = checked(work(table), returns)
+    return table
 
 
 class Heaped(NamedTuple):

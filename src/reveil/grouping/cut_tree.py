@@ -34,6 +34,18 @@ def sensitive_column(s: int) -> str:
     return f"s{s}"
 
 
+def narrow(codes: int) -> pl.DataType:
+    """Return the type in which so many codes are laid down: the narrowest, for each is written and read many times."""
+    if codes <= np.iinfo(np.int8).max:
+        return pl.Int8()
+    return pl.Int16() if codes <= np.iinfo(np.int16).max else pl.Int32()
+
+
+def wide(codes: pl.Series) -> CodeArray:
+    """Return codes as kernels take them, however narrow they were laid down."""
+    return codes.to_numpy().astype(np.int32, copy=False)
+
+
 @dataclass(frozen=True)
 class CellCut:
     """Records of a cell go left whose code of an attribute is at most ``code``; ``left`` of them do."""
@@ -119,7 +131,7 @@ class CountHalves:
         codes = _codes(table, self.quasi)
         asked = tuple(sorted(self.tried))
         place = _places(self.tree, asked, codes)
-        values = [_whole(table[sensitive_column(s)]) for s in range(len(self.sizes))]
+        values = [wide(table[sensitive_column(s)]) for s in range(len(self.sizes))]
         found = [_HALVES.to_frame()]
         for attribute, turn, at, cut in self._together(asked):
             tried, limit = np.append(at, np.int32(-1))[place], np.append(cut, np.int32(0))
@@ -159,12 +171,7 @@ class PlaceInCells:
 
 
 def _codes(table: pl.DataFrame, many: int) -> list[CodeArray]:
-    return [_whole(table[quasi_column(a)]) for a in range(many)]
-
-
-def _whole(codes: pl.Series) -> CodeArray:
-    """Return codes as kernels take them, however narrow they were laid down."""
-    return codes.to_numpy().astype(np.int32, copy=False)
+    return [wide(table[quasi_column(a)]) for a in range(many)]
 
 
 def _places(tree: CutTree, cells: Sequence[int], codes: Sequence[CodeArray]) -> CodeArray:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import polars as pl
 
-from reveil.engines.disk import laid_down
+from reveil.engines.disk import key_by_key, laid_down, worked
 from reveil.engines.shards import added_up, check_held, checked, joined
 from reveil.engines.spark.failures import packed_error, raise_packed
 
@@ -140,7 +140,7 @@ class Each:
 
     def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[SparkRow]:
         """Return what comes of each key."""
-        pieces = pl.concat(sides[0]).partition_by(self.keys, maintain_order=False)
+        pieces = key_by_key(pl.concat(sides[0]), self.keys)
         while pieces:
             yield from self.laying([checked(self.work(pieces.pop()), self.returns)])
 
@@ -185,7 +185,7 @@ class Mapping:
         return _failing_softly(self.terms, lambda: self.tail(map(self._worked, numbers)))
 
     def _worked(self, number: int) -> pl.DataFrame:
-        return worked(read(self.sources[number]), self.works)
+        return worked(self.sources[number], self.works)
 
 
 @dataclass(frozen=True)
@@ -207,13 +207,6 @@ class Meeting:
         for side, content in zip(table["side"].to_pylist(), table["piece"], strict=True):
             sides[side].append(read(opened(content.as_buffer().to_pybytes())))
         return self.work(sides)
-
-
-def worked(table: pl.DataFrame, works: Iterable[tuple[Work, pl.Schema]]) -> pl.DataFrame:
-    """Return a table with the work done that was put off."""
-    for work, returns in works:
-        table = checked(work(table), returns)
-    return table
 
 
 def _failing_softly(terms: WorkTerms, answers: Callable[[], Iterator[SparkRow]]) -> Iterator[SparkRow]:
