@@ -11,9 +11,10 @@ import shutil
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 import polars as pl
@@ -231,21 +232,31 @@ def worked(source: Source, works: Iterable[tuple[Work, pl.Schema]]) -> pl.DataFr
     return table
 
 
-class Heaped(NamedTuple):
+@dataclass(frozen=True)
+class Heaped:
     """The rows of one shard, heap by heap: those of heap h end at ``ends[h]``."""
 
     source: Source
     ends: IntArray
 
-    def read(self, heap: int) -> pl.DataFrame | None:
-        """Return the rows of a heap, if there are any."""
-        end = int(self.ends[heap])
-        first = int(self.ends[heap - 1]) if heap else 0
-        if first == end:
-            return None
-        if isinstance(self.source, pl.DataFrame):
-            return self.source[first:end]
-        return pl.scan_ipc(self.source, glob=False).slice(first, end - first).collect()
+    @cached_property
+    def heaps(self) -> frozenset[int]:
+        """The heaps that have rows."""
+        return frozenset(np.flatnonzero(np.diff(self.ends, prepend=0)).tolist())
+
+    def range(self, heap: int) -> tuple[int, int]:
+        """Return the first row of a heap, and the one behind its last."""
+        return (int(self.ends[heap - 1]) if heap else 0), int(self.ends[heap])
+
+    def read(self, heap: int) -> pl.DataFrame:
+        """Return the rows of a heap."""
+        first, end = self.range(heap)
+        return self.source[first:end] if isinstance(self.source, pl.DataFrame) else read_rows(self.source, first, end)
+
+
+def read_rows(path: Path, first: int, end: int) -> pl.DataFrame:
+    """Read some rows of a table."""
+    return pl.scan_ipc(path, glob=False).slice(first, end - first).collect()
 
 
 @dataclass(frozen=True)
@@ -259,12 +270,12 @@ class Dealt:
     @property
     def heaps(self) -> set[int]:
         """The heaps that have rows."""
-        return {int(heap) for shard in self.shards for heap in np.flatnonzero(np.diff(shard.ends, prepend=0))}
+        return {heap for shard in self.shards for heap in shard.heaps}
 
     def read(self, heap: int) -> pl.DataFrame:
         """Read a heap."""
-        held = [rows for shard in self.shards if (rows := shard.read(heap)) is not None]
-        return pl.concat(held, rechunk=True) if held else self.schema.to_frame()
+        held = [shard.read(heap) for shard in self.shards if heap in shard.heaps]
+        return pl.concat([self.schema.to_frame(), *held], rechunk=True)
 
     def remove(self) -> None:
         """Remove everything."""

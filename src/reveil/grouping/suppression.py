@@ -75,7 +75,7 @@ def certainty_penalty(codes: Codes, partition: Partition, occurring: Sequence[in
         different = int((np.unique(attribute.codes) < size).sum()) if occurring is None else occurring[a]
         beside = 1 / max(different, 1)
         width = np.minimum(np.where(occurs, width + boxes.null[a] * beside, 0.0), 1.0)
-        total += attribute.weight * (float(width @ sizes) + codes.n - len(partition.order))
+        total += attribute.weight * (float((width * sizes).sum()) + codes.n - len(partition.order))
     return total
 
 
