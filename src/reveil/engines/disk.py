@@ -214,8 +214,7 @@ class DiskShards:
         folder = self.engine.new_folder()
 
         def deal(n: int) -> Heaped:
-            rows, ends = heaped(self._table(n), keys, heaps)
-            return Heaped(laid_down(rows, folder / f"{n}.arrow"), ends)
+            return Heaped.of(self._table(n), keys, heaps, folder / f"{n}.arrow")
 
         return Dealt(folder, self._schema, list(self._at_once(deal)))
 
@@ -234,10 +233,28 @@ def worked(source: Source, works: Iterable[tuple[Work, pl.Schema]]) -> pl.DataFr
 
 @dataclass(frozen=True)
 class Heaped:
-    """The rows of one shard, heap by heap: those of heap h end at ``ends[h]``."""
+    """The rows of one shard, heap by heap: those of heap h end at ``ends[h]``, a row of a table or a byte of a file."""
 
     source: Source
     ends: IntArray
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, keys: Sequence[str], heaps: int, path: Path) -> Heaped:
+        """Write the rows of a table heap by heap, equal keys into the same one; a small table is kept as it is."""
+        rows, ends = heaped(table, keys, heaps)
+        lying = cls(rows, ends)
+        if rows.estimated_size() < _SMALL:
+            return lying
+        behind = np.zeros(heaps, np.int64)
+        try:
+            # Each heap is a stream of its own, so that reading one brings nothing else into memory.
+            with path.open("wb") as file:
+                for heap in sorted(lying.heaps):
+                    lying.read(heap).write_ipc_stream(file, compression="uncompressed")
+                    behind[heap] = file.tell()
+        except (OSError, pl.exceptions.PolarsError):
+            raise no_room(path.parent.parent.parent) from None
+        return cls(path, np.maximum.accumulate(behind))
 
     @cached_property
     def heaps(self) -> frozenset[int]:
@@ -245,7 +262,7 @@ class Heaped:
         return frozenset(np.flatnonzero(np.diff(self.ends, prepend=0)).tolist())
 
     def range(self, heap: int) -> tuple[int, int]:
-        """Return the first row of a heap, and the one behind its last."""
+        """Return where a heap begins and where it ends."""
         return (int(self.ends[heap - 1]) if heap else 0), int(self.ends[heap])
 
     def read(self, heap: int) -> pl.DataFrame:
@@ -255,8 +272,10 @@ class Heaped:
 
 
 def read_rows(path: Path, first: int, end: int) -> pl.DataFrame:
-    """Read some rows of a table."""
-    return pl.scan_ipc(path, glob=False).slice(first, end - first).collect()
+    """Read the rows of a heap from their bytes in a file."""
+    with path.open("rb") as file:
+        file.seek(first)
+        return pl.read_ipc_stream(file.read(end - first))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import polars as pl
 
-from reveil.engines.disk import Heaped, heaped, key_by_key, laid_down, read_rows, worked
+from reveil.engines.disk import Heaped, key_by_key, laid_down, read_rows, worked
 from reveil.engines.shards import added_up, check_held, checked, joined
 from reveil.engines.spark.failures import packed_error, raise_packed
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PIECES = "place int, side int, piece binary"  # the columns of a table in Spark's hands
 _FAILED = -1  # the place of errors
 _TABLE, _PATH, _ROWS, _ERROR = b"t", b"p", b"r", b"e"
-_RANGE = struct.Struct("<qq")  # the first row of some in a file, and the one behind the last
+_RANGE = struct.Struct("<qq")  # where the rows of a heap begin in a file, and where they end
 
 
 class SparkRow(NamedTuple):
@@ -98,7 +98,11 @@ class Laying:
 
     def lay(self, table: pl.DataFrame) -> Source:
         """Write a table. Work may be done twice at once, each time into a file of its own."""
-        return laid_down(table, self.folder / f"{secrets.token_hex(8)}.arrow")
+        return laid_down(table, self.path())
+
+    def path(self) -> Path:
+        """Return the path of a new file."""
+        return self.folder / f"{secrets.token_hex(8)}.arrow"
 
 
 @dataclass(frozen=True)
@@ -132,8 +136,7 @@ class Dealing:
     def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[SparkRow]:
         """Return where the rows of each table for each place are."""
         for table in tables:
-            rows, ends = heaped(table, self.keys, self.places)
-            lying = Heaped(self.laying.lay(rows), ends)
+            lying = Heaped.of(table, self.keys, self.places, self.laying.path())
             for place in sorted(lying.heaps):
                 yield SparkRow(place, self.side, packed_heap(lying, place))
 
