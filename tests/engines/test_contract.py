@@ -8,13 +8,41 @@ import pytest
 from reveil.engines import scratch
 from reveil.engines.disk import DiskEngine
 from reveil.engines.memory import MemoryEngine
-from reveil.engines.shards import COUNTED
+from reveil.engines.shards import COUNTED, with_columns_only
 from reveil.testing import check_shards, check_work, engines
+
+NUMBERED = pl.Schema({"number": pl.Int64, "place": pl.Int32})
+TOLD = pl.Schema({"place": pl.Int32, "mark": pl.Int64})
 
 
 @pytest.mark.parametrize("kind", [MemoryEngine, partial(DiskEngine, workers=1), partial(DiskEngine, workers=3)])
 def test_engines_give_the_same_rows(kind):
     check_shards(kind)
+
+
+def test_tables_that_are_worth_a_file():
+    many = 20_000
+    table = pl.DataFrame({"number": range(many), "place": [n * n % 97 - 48 for n in range(many)]}, schema=NUMBERED)
+    table = table.with_columns(cell=pl.struct(lo="place", hi="number", null=pl.lit(value=False)))
+    found = []
+    for kind in (MemoryEngine, DiskEngine):
+        with kind(5_000) as engine:
+            shards = engine.scatter([table[:9_000], table[9_000:]], table.schema)
+            told = engine.scatter([table.select("place", mark="number")[::50]], TOLD)
+            only = with_columns_only(shards, ["place", "number"])
+            each = [shards.each("place", first_of, table.schema), shards.join(told, "place")]
+            found.append(
+                [
+                    *(one.collect().sort(pl.all()) for one in each),
+                    only.count(engines.altogether),
+                    only.collect().sort(pl.all()),
+                ]
+            )
+    assert all(one.equals(other) for one, other in zip(*found, strict=True))
+
+
+def first_of(table):
+    return table.sort("number")[:1]
 
 
 WORKS = [engines.doubled, engines.by_place, engines.altogether, partial(engines.over, least=9)]

@@ -17,7 +17,7 @@ import polars as pl
 
 from reveil.core.errors import ConfigError, DataError
 from reveil.models.encoding import Attribute, encode_quasi
-from reveil.releases.parsing import places_in
+from reveil.releases.different_cells import places_in
 from reveil.tables.formats import read_file
 from reveil.tables.formats.place import Place
 from reveil.tables.schema import Column, Role, Schema

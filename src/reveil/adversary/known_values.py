@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import ConfigError
+from reveil.releases.different_cells import places_in
 from reveil.releases.groups import groups_of
-from reveil.releases.parsing import places_in
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
 

@@ -13,7 +13,7 @@ from reveil.adversary.set_limits import statistics
 from reveil.models.base import ValueModel
 from reveil.models.statistics import Histogram
 from reveil.models.t_closeness import TCloseness
-from reveil.releases.parsing import places_in
+from reveil.releases.different_cells import places_in
 
 if TYPE_CHECKING:
     from reveil.adversary.evidence import Evidence

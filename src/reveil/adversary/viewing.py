@@ -12,9 +12,9 @@ from reveil.adversary.candidates import exclude_by_counting, find_candidates
 from reveil.adversary.view import View
 from reveil.core.errors import DataError
 from reveil.models.statistics import Histogram
+from reveil.releases.different_cells import places_in
 from reveil.releases.folders import place_of
 from reveil.releases.groups import groups_of
-from reveil.releases.parsing import places_in
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
 

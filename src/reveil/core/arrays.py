@@ -142,3 +142,15 @@ def spans(starts: npt.NDArray[np.integer], lengths: npt.NDArray[np.integer]) -> 
 def ranks_in_rows(lengths: npt.NDArray[np.integer]) -> IntArray:
     """Return the place of each item within its row, from 0, for rows of these lengths one behind the other."""
     return spans(np.zeros(len(lengths), np.int64), lengths)
+
+
+def numbered_pairs(high: Integers, low: Integers) -> tuple[CodeArray, int]:
+    """Return the place of each pair of numbers among the different ones, ascending, and how many these are."""
+    order = np.argsort(high)
+    new = high[order][1:] != high[order][:-1]
+    if ((low[order][1:] != low[order][:-1]) & ~new).any():
+        order = np.lexsort((low, high))
+        new = (high[order][1:] != high[order][:-1]) | (low[order][1:] != low[order][:-1])
+    places = np.zeros(len(high), np.int32)
+    places[order[1:]] = np.cumsum(new)
+    return places, int(new.sum()) + (len(high) > 0)

@@ -1,7 +1,7 @@
 """Tables on disk, as Arrow files in a private folder: no more of them is in memory than is worked on.
 
-What shards are grouped or joined by decides into which file a row is copied first;
-then each file is worked on by itself.
+What shards are grouped or joined by decides in which heap a row is. Each shard is written once more, its rows heap by
+heap; then a heap is read out of all these files, and worked on by itself.
 """
 
 from __future__ import annotations
@@ -10,15 +10,19 @@ import os
 import shutil
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+import numpy as np
 import polars as pl
 
 from reveil.engines.scratch import Scratch, no_room
 from reveil.engines.shards import (
     MOST_HELD,
+    OnlyColumns,
     added_up,
     check_held,
     checked,
@@ -32,13 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
 
+    from reveil.core.arrays import IntArray
     from reveil.engines.shards import How, Shards, Work
 
 R = TypeVar("R")
 Source = Path | pl.DataFrame  # an Arrow file, or a table that is too small for one
 
 _SMALL = 1 << 14  # bytes of a table that is not worth a file
-_FEWEST_FILES, _MOST_FILES = 64, 1024
+_FEWEST_HEAPS, _MOST_HEAPS = 64, 1024
 
 
 class DiskEngine:
@@ -121,15 +126,15 @@ class DiskShards:
         keys = names_of(on)
         returns = joined_schema(self.schema, other.schema, keys, how)
         right = other if isinstance(other, DiskShards) else self.engine.scatter(other.tables(), other.schema)
-        files = self._files(max(len(self.sources), len(right.sources)))
-        left_parts, right_parts = self._dealt(keys, files), right._dealt(keys, files)
+        heaps = self._heaps(max(len(self.sources), len(right.sources)))
+        left_parts, right_parts = self._dealt(keys, heaps), right._dealt(keys, heaps)
         folder = self.engine.new_folder()
 
         def work(n: int) -> Source:
-            both = joined(_read(left_parts[n], self.schema), _read(right_parts[n], right.schema), keys, how)
+            both = joined(left_parts.read(n), right_parts.read(n), keys, how)
             return laid_down(checked(both, returns), folder / f"{n}.arrow")
 
-        wanted = sorted(left_parts.keys() | right_parts.keys() if how == "outer" else left_parts.keys())
+        wanted = sorted(left_parts.heaps | right_parts.heaps if how == "outer" else left_parts.heaps)
         found = [work(n) for n in wanted]
         left_parts.remove()
         right_parts.remove()
@@ -138,14 +143,11 @@ class DiskShards:
     def each(self, key: str | Sequence[str], work: Work, returns: pl.Schema) -> DiskShards:
         """Copy the rows into files by their key, and do the work key by key."""
         keys = names_of(key)
-        parts = self._dealt(keys, self._files(len(self.sources)))
+        parts = self._dealt(keys, self._heaps(len(self.sources)))
         folder, numbers = self.engine.new_folder(), count()
         found: list[Source] = []
-        for n in sorted(parts.keys()):
-            table = _read(parts[n], self.schema)
-            parts.forget(n)
-            pieces = table.partition_by(keys, maintain_order=False)
-            del table
+        for n in sorted(parts.heaps):
+            pieces = key_by_key(parts.read(n), keys)
             while pieces:
                 done = checked(work(pieces.pop()), returns)
                 found.append(laid_down(done, folder / f"{next(numbers)}.arrow"))
@@ -186,11 +188,7 @@ class DiskShards:
 
     def _table(self, n: int) -> pl.DataFrame:
         """Return a shard with the work done that was put off."""
-        source = self.sources[n]
-        table = source if isinstance(source, pl.DataFrame) else pl.read_ipc(source)
-        for work, returns in self.works:
-            table = checked(work(table), returns)
-        return table
+        return worked(self.sources[n], self.works)
 
     def _at_once(self, work: Callable[[int], R]) -> Iterator[R]:
         """Do work on all shards, a few at a time; return the results in the order of the shards."""
@@ -207,61 +205,120 @@ class DiskShards:
                     running.append(pool.submit(work, n))
                 yield done
 
-    def _files(self, shards: int) -> int:
-        """Return into how many files rows are dealt: more than shards, so that each fits where a shard does."""
-        return min(max(_FEWEST_FILES, 4 * shards), _MOST_FILES)
+    def _heaps(self, shards: int) -> int:
+        """Return into how many heaps rows are dealt: more than shards, so that each fits where a shard does."""
+        return min(max(_FEWEST_HEAPS, 4 * shards), _MOST_HEAPS)
 
-    def _dealt(self, keys: Sequence[str], files: int) -> Dealt:
-        """Copy the rows into files, equal keys into the same one."""
-        parts = Dealt(self.engine.new_folder())
-        whole = len(keys) == 1 and self._schema[keys[0]].is_integer()
-        number = pl.col(keys[0]) % files if whole else pl.struct(keys).hash(seed=0) % files
+    def _dealt(self, keys: Sequence[str], heaps: int) -> Dealt:
+        """Copy the rows of each shard heap by heap, equal keys into the same one."""
+        folder = self.engine.new_folder()
 
-        def deal(n: int) -> list[tuple[int, Path]]:
-            table = self._table(n).with_columns(number.cast(pl.Int64).alias(_FILE))
-            by_file = table.partition_by(_FILE, as_dict=True, maintain_order=False)
-            return [(file, parts.add(file, n, rows.drop(_FILE))) for (file,), rows in by_file.items()]
+        def deal(n: int) -> Heaped:
+            return Heaped.of(self._table(n), keys, heaps, folder / f"{n}.arrow")
 
-        for found in self._at_once(deal):
-            for file, path in found:
-                parts[file].append(path)
-        return parts
+        return Dealt(folder, self._schema, list(self._at_once(deal)))
 
 
-_FILE = "\x00file"
+def worked(source: Source, works: Iterable[tuple[Work, pl.Schema]]) -> pl.DataFrame:
+    """Return a table with the work done that was put off."""
+    first = next((work for work, _ in works), None)
+    if isinstance(source, pl.DataFrame):
+        table = source
+    else:
+        table = pl.read_ipc(source, columns=list(first.names) if isinstance(first, OnlyColumns) else None)
+    for work, returns in works:
+        table = checked(work(table), returns)
+    return table
 
 
+@dataclass(frozen=True)
+class Heaped:
+    """The rows of one shard, heap by heap: those of heap h end at ``ends[h]``, a row of a table or a byte of a file."""
+
+    source: Source
+    ends: IntArray
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, keys: Sequence[str], heaps: int, path: Path) -> Heaped:
+        """Write the rows of a table heap by heap, equal keys into the same one; a small table is kept as it is."""
+        rows, ends = heaped(table, keys, heaps)
+        lying = cls(rows, ends)
+        if rows.estimated_size() < _SMALL:
+            return lying
+        behind = np.zeros(heaps, np.int64)
+        try:
+            # Each heap is a stream of its own, so that reading one brings nothing else into memory.
+            with path.open("wb") as file:
+                for heap in sorted(lying.heaps):
+                    lying.read(heap).write_ipc_stream(file, compression="uncompressed")
+                    behind[heap] = file.tell()
+        except (OSError, pl.exceptions.PolarsError):
+            raise no_room(path.parent.parent.parent) from None
+        return cls(path, np.maximum.accumulate(behind))
+
+    @cached_property
+    def heaps(self) -> frozenset[int]:
+        """The heaps that have rows."""
+        return frozenset(np.flatnonzero(np.diff(self.ends, prepend=0)).tolist())
+
+    def range(self, heap: int) -> tuple[int, int]:
+        """Return where a heap begins and where it ends."""
+        return (int(self.ends[heap - 1]) if heap else 0), int(self.ends[heap])
+
+    def read(self, heap: int) -> pl.DataFrame:
+        """Return the rows of a heap."""
+        first, end = self.range(heap)
+        return self.source[first:end] if isinstance(self.source, pl.DataFrame) else read_rows(self.source, first, end)
+
+
+def read_rows(path: Path, first: int, end: int) -> pl.DataFrame:
+    """Read the rows of a heap from their bytes in a file."""
+    with path.open("rb") as file:
+        file.seek(first)
+        return pl.read_ipc_stream(file.read(end - first))
+
+
+@dataclass(frozen=True)
 class Dealt:
-    """Files into which the rows of shards were dealt: from each shard one in each."""
+    """The rows of all shards in heaps."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._files: dict[int, list[Path]] = {}
+    folder: Path
+    schema: pl.Schema
+    shards: Sequence[Heaped]
 
-    def add(self, file: int, shard: int, rows: pl.DataFrame) -> Path:
-        """Write the rows of one shard."""
-        return write(rows, self.folder / f"{file}-{shard}.arrow")
+    @property
+    def heaps(self) -> set[int]:
+        """The heaps that have rows."""
+        return {heap for shard in self.shards for heap in shard.heaps}
 
-    def __getitem__(self, file: int) -> list[Path]:
-        return self._files.setdefault(file, [])
-
-    def keys(self) -> set[int]:
-        """Return the files that have rows."""
-        return {file for file, paths in self._files.items() if paths}
-
-    def forget(self, file: int) -> None:
-        """Remove what is done with."""
-        for path in self._files.pop(file, ()):
-            path.unlink(missing_ok=True)
+    def read(self, heap: int) -> pl.DataFrame:
+        """Read a heap."""
+        held = [shard.read(heap) for shard in self.shards if heap in shard.heaps]
+        return pl.concat([self.schema.to_frame(), *held], rechunk=True)
 
     def remove(self) -> None:
         """Remove everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _read(paths: Sequence[Path], schema: pl.Schema) -> pl.DataFrame:
-    held = [pl.read_ipc(path) for path in paths]
-    return pl.concat(held, rechunk=True) if held else schema.to_frame()
+def heaped(table: pl.DataFrame, keys: Sequence[str], heaps: int) -> tuple[pl.DataFrame, IntArray]:
+    """Return the rows of a table heap by heap, equal keys in the same one, and where each heap ends."""
+    whole = len(keys) == 1 and table.schema[keys[0]].is_integer()
+    number = pl.col(keys[0]) if whole else pl.struct(keys).hash(seed=0)
+    heap = table.select((number % heaps).cast(pl.UInt16)).to_series().to_numpy()
+    many = np.bincount(heap, minlength=heaps)
+    ends = np.cumsum(many)
+    if int(many.max()) < table.height:
+        # Small numbers are put in order digit by digit.
+        table = table[pl.Series(np.argsort(heap, kind="stable").astype(np.uint32))]
+    return table, ends
+
+
+def key_by_key(table: pl.DataFrame, keys: Sequence[str]) -> list[pl.DataFrame]:
+    """Return the rows with each key in a table of their own."""
+    if len(keys) == 1 and table.height and (table[keys[0]] == table[keys[0]][0]).all():
+        return [table]
+    return table.partition_by(keys, maintain_order=False)
 
 
 def laid_down(table: pl.DataFrame, path: Path) -> Source:

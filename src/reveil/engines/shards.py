@@ -17,6 +17,7 @@ Rows have no order. Who needs one sorts by a column.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import polars as pl
@@ -102,6 +103,23 @@ class Engine(Protocol):
 
 class TooLargeError(InputError):
     """More rows, or more values, than one memory is to take."""
+
+
+@dataclass(frozen=True)
+class OnlyColumns:
+    """Work: some of the columns. Where it is the first work on a file, an engine reads no others."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Choose the columns of a shard."""
+        return table.select(self.names)
+
+
+def with_columns_only(shards: Shards, names: Iterable[str]) -> Shards:
+    """Return shards with some of their columns."""
+    only = tuple(names)
+    return shards.map(OnlyColumns(only), pl.Schema({name: shards.schema[name] for name in only}))
 
 
 def names_of(key: str | Sequence[str]) -> list[str]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.kernels import cells
 from reveil.engines.shards import COUNTED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from reveil.core.arrays import CodeArray, IntArray
 
@@ -31,6 +32,18 @@ def quasi_column(a: int) -> str:
 def sensitive_column(s: int) -> str:
     """Return the name of the column of codes of a sensitive attribute."""
     return f"s{s}"
+
+
+def narrow(codes: int) -> pl.DataType:
+    """Return the type in which so many codes are laid down: the narrowest, for each is written and read many times."""
+    if codes <= np.iinfo(np.int8).max:
+        return pl.Int8()
+    return pl.Int16() if codes <= np.iinfo(np.int16).max else pl.Int32()
+
+
+def wide(codes: pl.Series) -> CodeArray:
+    """Return codes as kernels take them, however narrow they were laid down."""
+    return codes.to_numpy().astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True)
@@ -78,15 +91,8 @@ class CutTree:
 
     def cells(self, codes: Sequence[CodeArray]) -> CodeArray:
         """Return the cell of each record, given its codes column by column."""
-        node = np.zeros(len(codes[0]), np.int32)
-        inside = np.zeros(len(node), np.int32) + np.arange(len(node), dtype=np.int32)
-        table = np.stack(codes)
-        while len(inside):
-            inner = self.attribute[node[inside]] >= 0
-            inside = inside[inner]
-            here = node[inside]
-            goes_right = table[self.attribute[here], inside] > self.code[here]
-            node[inside] = self.below[here] + goes_right
+        node = np.empty(len(codes[0]), np.int32)
+        cells.descend(np.stack(codes), self.attribute, self.code, self.below, node)
         return node
 
 
@@ -102,13 +108,10 @@ class CountCodes:
         """Count a shard."""
         codes = _codes(table, len(self.sizes))
         place = _places(self.tree, self.cells, codes)
-        asked = place >= 0
-        if not asked.all():
-            place, codes = place[asked], [column[asked] for column in codes]
         found = [_COUNTS.to_frame()]
         for a, (column_codes, size) in enumerate(zip(codes, self.sizes, strict=True)):
-            key, many = _counted(place.astype(np.int64) * size + column_codes, len(self.cells) * size)
-            columns = {CELL: np.array(self.cells, np.int32)[key // size], "code": key % size, COUNTED: many}
+            at, code, many = _counted(place, column_codes, len(self.cells), size)
+            columns = {CELL: np.array(self.cells, np.int32)[at], "code": code, COUNTED: many}
             counts = pl.DataFrame(columns).with_columns(pl.lit(a, pl.Int32).alias("attribute"))
             found.append(counts.select(_COUNTS.names()).cast(dict(_COUNTS)))  # type: ignore[arg-type]
         return pl.concat(found)
@@ -126,22 +129,33 @@ class CountHalves:
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Count a shard."""
         codes = _codes(table, self.quasi)
-        cells = tuple(sorted(self.tried))
-        place = _places(self.tree, cells, codes)
-        values = [table[sensitive_column(s)].to_numpy() for s in range(len(self.sizes))]
+        asked = tuple(sorted(self.tried))
+        place = _places(self.tree, asked, codes)
+        values = [wide(table[sensitive_column(s)]) for s in range(len(self.sizes))]
         found = [_HALVES.to_frame()]
-        for at, cell in enumerate(cells):
-            inside = np.flatnonzero(place == at)
-            for turn, cut in enumerate(self.tried[cell]):
-                right = (codes[cut.attribute][inside] > cut.code).astype(np.int64)
-                for s, size in enumerate(self.sizes):
-                    key, many = _counted(right * size + values[s][inside], 2 * size)
-                    columns = {"right": key // size, "code": key % size, COUNTED: many}
-                    counts = pl.DataFrame(columns).with_columns(
-                        pl.lit(cell, pl.Int32).alias(CELL), pl.lit(turn).alias("turn"), pl.lit(s).alias("sensitive")
-                    )
-                    found.append(counts.select(_HALVES.names()).cast(dict(_HALVES)))  # type: ignore[arg-type]
+        for attribute, turn, at, cut in self._together(asked):
+            tried, limit = np.append(at, np.int32(-1))[place], np.append(cut, np.int32(0))
+            side = np.where(tried < 0, np.int32(-1), 2 * tried + (codes[attribute] > limit[tried])).astype(np.int32)
+            cells_tried = np.array(asked)[at >= 0]
+            for s, size in enumerate(self.sizes):
+                half, code, many = _counted(side, values[s], 2 * len(cut), size)
+                columns = {CELL: cells_tried[half // 2], "right": half % 2, "code": code, COUNTED: many}
+                halves = pl.DataFrame(columns).with_columns(pl.lit(turn).alias("turn"), pl.lit(s).alias("sensitive"))
+                found.append(halves.select(_HALVES.names()).cast(dict(_HALVES)))  # type: ignore[arg-type]
         return pl.concat(found)
+
+    def _together(self, asked: tuple[int, ...]) -> Iterator[tuple[int, int, CodeArray, CodeArray]]:
+        """Return the cuts that are counted together: their attribute and turn, who of the cells has one, and where."""
+        turns = [(self.tried[cell][turn].attribute, turn) for cell in asked for turn in range(len(self.tried[cell]))]
+        for attribute, turn in sorted(set(turns)):
+            at = np.full(len(asked), -1, np.int32)
+            cut: list[int] = []
+            for place, cell in enumerate(asked):
+                proposals = self.tried[cell]
+                if turn < len(proposals) and proposals[turn].attribute == attribute:
+                    at[place] = len(cut)
+                    cut.append(proposals[turn].code)
+            yield attribute, turn, at, np.array(cut, np.int32)
 
 
 @dataclass(frozen=True)
@@ -157,7 +171,7 @@ class PlaceInCells:
 
 
 def _codes(table: pl.DataFrame, many: int) -> list[CodeArray]:
-    return [table[quasi_column(a)].to_numpy() for a in range(many)]
+    return [wide(table[quasi_column(a)]) for a in range(many)]
 
 
 def _places(tree: CutTree, cells: Sequence[int], codes: Sequence[CodeArray]) -> CodeArray:
@@ -167,11 +181,13 @@ def _places(tree: CutTree, cells: Sequence[int], codes: Sequence[CodeArray]) -> 
     return place[tree.cells(codes)]
 
 
-def _counted(keys: IntArray, room: int) -> tuple[IntArray, IntArray]:
-    """Return the different keys, ascending, and how often each occurs."""
-    if room <= _DENSE * len(keys) + 1024:
-        dense = np.bincount(keys, minlength=room)
-        found = np.flatnonzero(dense)
-        return found, dense[found].astype(np.int64)
-    found, many = np.unique(keys, return_counts=True)
-    return found, many.astype(np.int64)
+def _counted(place: CodeArray, codes: CodeArray, places: int, size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the different pairs of a place and a code below ``size``, in order, and how often each occurs."""
+    if places * size <= _DENSE * len(codes) + 1024:
+        counts = np.zeros((places, size), np.int64)
+        cells.count(place, codes, counts)
+        at, code = np.nonzero(counts)
+        return at, code, counts[at, code]
+    inside = place >= 0
+    key, many = np.unique(place[inside].astype(np.int64) * size + codes[inside], return_counts=True)
+    return key // size, key % size, many.astype(np.int64)

@@ -57,7 +57,7 @@ def certainty_penalty(codes: Codes, partition: Partition, occurring: Sequence[in
     ``occurring`` is how many values of each attribute occur, where the records at hand are a part of a table.
     """
     starts, ends, sizes = partition.offsets[:-1], partition.offsets[1:], partition.sizes
-    rows = codes.columns(partition.order)
+    rows = codes.columns(partition.order) if partition.rows is None else partition.rows
     boxes = Boxes.of_segments(rows, starts, ends, [a.null_code for a in codes.quasi])
     total = 0.0
     for a, attribute in enumerate(codes.quasi):
@@ -75,7 +75,7 @@ def certainty_penalty(codes: Codes, partition: Partition, occurring: Sequence[in
         different = int((np.unique(attribute.codes) < size).sum()) if occurring is None else occurring[a]
         beside = 1 / max(different, 1)
         width = np.minimum(np.where(occurs, width + boxes.null[a] * beside, 0.0), 1.0)
-        total += attribute.weight * (float(width @ sizes) + codes.n - len(partition.order))
+        total += attribute.weight * (float((width * sizes).sum()) + codes.n - len(partition.order))
     return total
 
 

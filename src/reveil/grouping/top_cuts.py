@@ -16,8 +16,8 @@ import numpy as np
 from reveil.core.arrays import CodeArray, IntArray
 from reveil.core.errors import ConfigError
 from reveil.core.kernels import cuts, gains
-from reveil.engines.shards import COUNTED
-from reveil.grouping.cut_tree import CELL, CellCut, CountCodes, CountHalves, CutTree
+from reveil.engines.shards import COUNTED, with_columns_only
+from reveil.grouping.cut_tree import CELL, CellCut, CountCodes, CountHalves, CutTree, quasi_column, sensitive_column
 from reveil.grouping.groupers import _cutting
 from reveil.grouping.widths import attributes_of
 from reveil.models.encoding import Attribute
@@ -86,7 +86,8 @@ class _TopGrower:
         cell_rows: int,
         most: int,
     ) -> None:
-        self.shards, self.quasi, self.sensitive = shards, quasi, sensitive
+        names = [quasi_column(a) for a in range(len(quasi))] + [sensitive_column(s) for s in range(len(sensitive))]
+        self.shards, self.quasi, self.sensitive = with_columns_only(shards, names), quasi, sensitive
         self.model, self.method, self.cell_rows, self.most = model, method, cell_rows, most
         self.least = max(model.minimum_size, 1)
         self.codes = tuple(domain.null_code + 1 for domain in quasi)

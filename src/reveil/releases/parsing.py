@@ -11,6 +11,7 @@ import polars as pl
 
 from reveil.core.threads import each
 from reveil.releases.cell_types import dtype_named
+from reveil.releases.different_cells import different_cells, places_in
 from reveil.releases.manifest import SECOND, Manifest
 from reveil.releases.table import (
     COUNT,
@@ -73,8 +74,7 @@ class _Gathered:
 
     def add(self, cells: pl.Series) -> None:
         """Add the cells of some rows."""
-        different = cells.unique(maintain_order=True)
-        place = places_in(cells, different)
+        different, place = different_cells(cells)
         if self.distinct is None:
             self.distinct, known = different, np.arange(len(different), dtype=np.int32)
         else:
@@ -199,10 +199,3 @@ def _read_values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
     if cells.dtype.is_nested():  # which polars would turn into values field by field
         raise ValueError("a column has lists where its manifest says values")
     return from_text(cells, Form.VALUE, dtype) if cells.dtype == pl.String else cells.cast(dtype)
-
-
-def places_in(cells: pl.Series, distinct: pl.Series) -> CodeArray:
-    """Return where each cell stands in a column of distinct cells, -1 where it does not."""
-    place = pl.DataFrame({"cell": distinct}).with_row_index("place")
-    joined = pl.DataFrame({"cell": cells}).join(place, on="cell", how="left", maintain_order="left", nulls_equal=True)
-    return joined["place"].cast(pl.Int32).fill_null(-1).to_numpy().copy()

@@ -54,7 +54,9 @@ class WritePart:
         if not table.height:
             return _WRITTEN.to_frame()
         part = int(table[PART][0])
-        rows = table.sort(self.seat, self.number)
+        rows = table.sort(self.seat)
+        if (rows[self.seat].diff() == 0).any():
+            rows = table.sort(self.seat, self.number)
         path = Path(self.folder) / part_name(part)
         try:
             _whole(rows.select(pl.col(source).alias(name) for source, name in self.names), path)

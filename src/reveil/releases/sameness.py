@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.releases.parsing import places_in
+from reveil.releases.different_cells import places_in
 from reveil.tables.notation import Form, to_text
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.core.arrays import numbered_pairs
 from reveil.core.errors import VerificationError
 from reveil.core.json_values import thawed
 from reveil.core.levels import worst
-from reveil.engines.shards import COUNTED
-from reveil.verification.arrays import renumbered
+from reveil.engines.shards import COUNTED, with_columns_only
 from reveil.verification.counting import GroupCounts, PublishedGroups, Tally, ValueRelations, coded_values
 from reveil.verification.promised import same_levels, together
 from reveil.verification.shape import check_description, check_domains
@@ -92,7 +92,7 @@ class CountPublished:
 
 def scale_of_column(checked: Shards, schema: Schema, name: str, at: int) -> ScaleOfColumn:
     """Return how far apart the published values of a sensitive column are."""
-    counted = checked.count(CountPublished(f"s{at}"))
+    counted = with_columns_only(checked, [f"s{at}"]).count(CountPublished(f"s{at}"))
     many = counted[COUNTED].to_numpy().astype(np.int64)
     codes, relations = coded_values(counted["value"], many, schema[name])
     total = np.zeros(relations.size, np.int64)
@@ -113,9 +113,7 @@ class JudgeGroups:
         """Judge the groups; return their number and the levels that they reach."""
         if not table.height:
             return _REACHED.to_frame()
-        place = table.select(pl.struct("high", "low").rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-        _, group = renumbered(place)
-        many = int(group.max()) + 1
+        group, many = numbered_pairs(table["high"].to_numpy(), table["low"].to_numpy())
         sizes = np.bincount(group, minlength=many).astype(np.int64)
         tallies: dict[str, Tally] = {}
         for at, scale in enumerate(self.scales):

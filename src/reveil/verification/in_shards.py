@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import VerificationError
-from reveil.engines.shards import COUNTED
+from reveil.engines.shards import COUNTED, with_columns_only
 from reveil.releases.files import read_table
 from reveil.releases.folders import check_folder, part_name
 from reveil.releases.parsing import assemble
@@ -32,7 +32,7 @@ from reveil.verification.counting import (
     PublishedGroups,
     counterfeits_in,
 )
-from reveil.verification.groups_in_shards import buckets_of, check_groups
+from reveil.verification.groups_in_shards import BUCKET, buckets_of, check_groups
 from reveil.verification.promised import Promised
 from reveil.verification.raw_rows import check_raw
 from reveil.verification.rows import check_rows
@@ -71,7 +71,7 @@ def verify_in_shards(
     read = listed.map(ReadPart(str(folder), str(engine.scratch), starts, before, rows), rows.read)
     work = CheckRecords(pieces, manifest, rows, buckets_of(pieces.rows, engine))
     checked = read.each(PIECE, work, rows.checked)
-    if int(checked.count(_rows_of)[COUNTED].sum()) != pieces.rows:
+    if int(with_columns_only(checked, [BUCKET]).count(_rows_of)[COUNTED].sum()) != pieces.rows:
         raise VerificationError("a record of the snapshot is not published")
     check_members(read, pieces, engine, rows)
     check_parts(placements_of(engine, len(parts)))

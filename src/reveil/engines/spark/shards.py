@@ -136,18 +136,24 @@ class SparkShards:
         returns = joined_schema(self.schema, other.schema, keys, how)
         right = other if isinstance(other, SparkShards) else self.engine.scatter(other.tables(), other.schema)
         shards = max(len(self.sources), len(right.sources))
+        dealt, laying = Laying(self.engine.new_folder()), Laying(self.engine.new_folder())
         dealing = [
-            one_side._mapping(Dealing(keys, _places(shards), side)) for side, one_side in enumerate((self, right))
+            one_side._mapping(Dealing(keys, _places(shards), dealt, side))
+            for side, one_side in enumerate((self, right))
         ]
-        laying = Laying(self.engine.new_folder())
-        return self._met(dealing, shards, Joining(keys, how, self.schema, right.schema, returns, laying))
+        met = self._met(dealing, shards, Joining(keys, how, self.schema, right.schema, returns, laying))
+        shutil.rmtree(dealt.folder, ignore_errors=True)
+        return met
 
     def each(self, key: str | Sequence[str], work: Work, returns: pl.Schema) -> SparkShards:
         """Send rows to places by their key, and do the work key by key."""
         keys = tuple(names_of(key))
         shards = len(self.sources)
-        dealing = self._mapping(Dealing(keys, _places(shards)))
-        return self._met([dealing], shards, Each(keys, work, returns, Laying(self.engine.new_folder())))
+        dealt, laying = Laying(self.engine.new_folder()), Laying(self.engine.new_folder())
+        dealing = self._mapping(Dealing(keys, _places(shards), dealt))
+        met = self._met([dealing], shards, Each(keys, work, returns, laying))
+        shutil.rmtree(dealt.folder, ignore_errors=True)
+        return met
 
     def kept(self) -> SparkShards:
         """Do what was put off; the workers write the results to files."""

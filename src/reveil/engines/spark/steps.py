@@ -1,7 +1,7 @@
 """What Spark's workers do. Nothing here needs Spark: Arrow tables of pieces in, Arrow tables of pieces out.
 
-A piece is a table, the path of one, or an error; :func:`packed` and :func:`opened` know its bytes. Its ``place`` says
-with which others it is worked on, and ``side`` from which of two tables it comes.
+A piece is a table, the path of one, some rows of one, or an error; :func:`packed` and :func:`opened` know its bytes.
+Its ``place`` says with which others it is worked on, and ``side`` from which of two tables it comes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import gc
 import io
 import os
 import secrets
+import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import polars as pl
 
-from reveil.engines.disk import laid_down
+from reveil.engines.disk import Heaped, key_by_key, laid_down, read_rows, worked
 from reveil.engines.shards import added_up, check_held, checked, joined
 from reveil.engines.spark.failures import packed_error, raise_packed
 
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
     from reveil.engines.spark.terms import WorkTerms
 
 PIECES = "place int, side int, piece binary"  # the columns of a table in Spark's hands
-_MOST_BYTES = 8 << 20  # of a piece, about: Spark holds several in memory
 _FAILED = -1  # the place of errors
-_TABLE, _PATH, _ERROR = b"t", b"p", b"e"
-_PART = "\x00part"
+_TABLE, _PATH, _ROWS, _ERROR = b"t", b"p", b"r", b"e"
+_RANGE = struct.Struct("<qq")  # where the rows of a heap begin in a file, and where they end
 
 
 class SparkRow(NamedTuple):
@@ -54,11 +54,20 @@ def packed(source: Source) -> bytes:
     return _TABLE + held.getvalue()
 
 
+def packed_heap(lying: Heaped, heap: int) -> bytes:
+    """Return as the bytes of a piece where the rows of a heap lie; a few rows themselves."""
+    if isinstance(lying.source, pl.DataFrame):
+        return packed(lying.read(heap))
+    return _ROWS + _RANGE.pack(*lying.range(heap)) + os.fsencode(lying.source)
+
+
 def opened(content: bytes) -> Source:
     """Return what the bytes of a piece say; an error is raised."""
     kind, rest = content[:1], content[1:]
     if kind == _ERROR:
         raise_packed(rest)
+    if kind == _ROWS:
+        return read_rows(Path(os.fsdecode(rest[_RANGE.size :])), *_RANGE.unpack_from(rest))
     return Path(os.fsdecode(rest)) if kind == _PATH else pl.read_ipc_stream(rest)
 
 
@@ -85,8 +94,15 @@ class Laying:
         """Return where each is."""
         for table in tables:
             if table.height:
-                # Work may be done twice at once, each time into a file of its own.
-                yield SparkRow(0, 0, packed(laid_down(table, self.folder / f"{secrets.token_hex(8)}.arrow")))
+                yield SparkRow(0, 0, packed(self.lay(table)))
+
+    def lay(self, table: pl.DataFrame) -> Source:
+        """Write a table. Work may be done twice at once, each time into a file of its own."""
+        return laid_down(table, self.path())
+
+    def path(self) -> Path:
+        """Return the path of a new file."""
+        return self.folder / f"{secrets.token_hex(8)}.arrow"
 
 
 @dataclass(frozen=True)
@@ -110,23 +126,19 @@ class Counting:
 
 @dataclass(frozen=True)
 class Dealing:
-    """Send rows with equal keys to the same place."""
+    """Send rows with equal keys to the same place: where they lie, in a file that has a table place by place."""
 
     keys: tuple[str, ...]
     places: int
+    laying: Laying
     side: int = 0
 
     def __call__(self, tables: Iterable[pl.DataFrame]) -> Iterator[SparkRow]:
-        """Return the rows of each table, place by place."""
+        """Return where the rows of each table for each place are."""
         for table in tables:
-            whole = len(self.keys) == 1 and table.schema[self.keys[0]].is_integer()
-            number = pl.col(self.keys[0]) if whole else pl.struct(self.keys).hash(seed=0)
-            dealt = table.with_columns((number % self.places).cast(pl.Int64).alias(_PART))
-            for (place,), rows in dealt.partition_by(_PART, as_dict=True, maintain_order=False).items():
-                rows_of_part = rows.drop(_PART)
-                count = max(1, int(rows_of_part.estimated_size()) // _MOST_BYTES)
-                for start in range(0, rows_of_part.height, size := -(-rows_of_part.height // count)):
-                    yield SparkRow(int(place), self.side, packed(rows_of_part[start : start + size]))
+            lying = Heaped.of(table, self.keys, self.places, self.laying.path())
+            for place in sorted(lying.heaps):
+                yield SparkRow(place, self.side, packed_heap(lying, place))
 
 
 @dataclass(frozen=True)
@@ -140,7 +152,7 @@ class Each:
 
     def __call__(self, sides: Sequence[list[pl.DataFrame]]) -> Iterator[SparkRow]:
         """Return what comes of each key."""
-        pieces = pl.concat(sides[0]).partition_by(self.keys, maintain_order=False)
+        pieces = key_by_key(pl.concat(sides[0]), self.keys)
         while pieces:
             yield from self.laying([checked(self.work(pieces.pop()), self.returns)])
 
@@ -185,7 +197,7 @@ class Mapping:
         return _failing_softly(self.terms, lambda: self.tail(map(self._worked, numbers)))
 
     def _worked(self, number: int) -> pl.DataFrame:
-        return worked(read(self.sources[number]), self.works)
+        return worked(self.sources[number], self.works)
 
 
 @dataclass(frozen=True)
@@ -207,13 +219,6 @@ class Meeting:
         for side, content in zip(table["side"].to_pylist(), table["piece"], strict=True):
             sides[side].append(read(opened(content.as_buffer().to_pybytes())))
         return self.work(sides)
-
-
-def worked(table: pl.DataFrame, works: Iterable[tuple[Work, pl.Schema]]) -> pl.DataFrame:
-    """Return a table with the work done that was put off."""
-    for work, returns in works:
-        table = checked(work(table), returns)
-    return table
 
 
 def _failing_softly(terms: WorkTerms, answers: Callable[[], Iterator[SparkRow]]) -> Iterator[SparkRow]:

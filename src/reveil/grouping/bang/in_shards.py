@@ -20,7 +20,7 @@ from reveil.grouping.bang.dendrogram import Dendrogram
 from reveil.grouping.bang.keys import interleaved, sort_keys, words_of
 from reveil.grouping.bang.neighbours import candidates
 from reveil.grouping.bang.scales import Scales
-from reveil.grouping.cut_tree import quasi_column, sensitive_column
+from reveil.grouping.cut_tree import quasi_column, sensitive_column, wide
 from reveil.models.encoding import Attribute, Codes, SensitiveAttribute
 from reveil.models.statistics import GroupStats, Histogram, Reference
 
@@ -104,11 +104,12 @@ class KeyRecords:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Key a shard."""
-        quasi = (Attribute(domain, table[quasi_column(a)].to_numpy()) for a, domain in enumerate(self.quasi))
+        quasi = (Attribute(domain, wide(table[quasi_column(a)])) for a, domain in enumerate(self.quasi))
         codes = Codes(tuple(quasi), (), table.height)
         keys = interleaved(self.scales.cells(codes), self.scales.bits)
         words = [pl.Series(f"k{word}", keys[:, word]) for word in range(keys.shape[1])]
-        return table.select(self.number, *self.values).with_columns(words).select(self.returns.names())
+        values = (pl.col(name).cast(pl.Int32) for name in self.values)
+        return table.select(self.number, *values).with_columns(words).select(self.returns.names())
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,8 @@ class BoxBlocks:
         """Look at a shard."""
         blocks = pl.Series(_BLOCK, noted_for(Path(self.blocks), table[self.number].to_numpy()), pl.Int32)
         names = [quasi_column(a) for a in range(self.quasi)]
-        least = [pl.col(name).min().alias(f"lo{a}") for a, name in enumerate(names)]
-        most = [pl.col(name).max().alias(f"hi{a}") for a, name in enumerate(names)]
+        least = [pl.col(name).min().cast(pl.Int32).alias(f"lo{a}") for a, name in enumerate(names)]
+        most = [pl.col(name).max().cast(pl.Int32).alias(f"hi{a}") for a, name in enumerate(names)]
         return table.with_columns(blocks).group_by(_BLOCK).agg(*least, *most).select(self.returns.names())
 
 

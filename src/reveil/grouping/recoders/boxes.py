@@ -15,7 +15,8 @@ from reveil.core.arrays import BoolArray, CodeArray, ranks_in_rows
 from reveil.grouping.recoders.base import Recoded, Recoder
 from reveil.models.encoding import Attribute, Codes, Kind
 from reveil.models.statistics import Boxes, Histogram, Partition
-from reveil.releases.parsing import classes_of, places_in
+from reveil.releases.different_cells import places_in
+from reveil.releases.parsing import classes_of
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form, label_cells
 

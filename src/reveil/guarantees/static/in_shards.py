@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reveil.core.arrays import offsets_of
+from reveil.core.arrays import numbered_pairs, offsets_of
 from reveil.core.errors import InfeasibleError
 from reveil.core.levels import worst
-from reveil.engines.shards import with_column
+from reveil.engines.shards import with_column, with_columns_only
 from reveil.grouping.bang.in_shards import group_blocks, note, noted_for, whole_table
-from reveil.grouping.cut_tree import CELL, PlaceInCells, quasi_column, sensitive_column
+from reveil.grouping.cut_tree import CELL, PlaceInCells, narrow, quasi_column, sensitive_column, wide
 from reveil.grouping.groupers._cutting import Cell
 from reveil.grouping.groupers.bang import BangA
 from reveil.grouping.groupers.base import level_in_words
@@ -89,16 +89,16 @@ class Shape:
     def coded(self) -> pl.Schema:
         """The columns of records in codes."""
         types: dict[str, pl.DataType] = {NUMBER: pl.Int64(), TIE: pl.Int64(), SEAT: pl.Int64()}
-        types |= {quasi_column(a): pl.Int32() for a in range(len(self.domains.quasi))}
-        types |= {sensitive_column(s): pl.Int32() for s in range(len(self.domains.sensitive))}
+        types |= {quasi_column(a): narrow(domain.null_code) for a, domain in enumerate(self.domains.quasi)}
+        types |= {sensitive_column(s): narrow(domain.size) for s, domain in enumerate(self.domains.sensitive)}
         types |= {value_column(v): self.frame.schema[name] for v, name in enumerate(self.values)}
         return pl.Schema(types)
 
     def codes(self, table: pl.DataFrame) -> Codes:
         """Return records that were encoded."""
-        quasi = (Attribute(domain, table[quasi_column(a)].to_numpy()) for a, domain in enumerate(self.domains.quasi))
+        quasi = (Attribute(domain, wide(table[quasi_column(a)])) for a, domain in enumerate(self.domains.quasi))
         sensitive = (
-            SensitiveAttribute(domain, table[sensitive_column(s)].to_numpy())
+            SensitiveAttribute(domain, wide(table[sensitive_column(s)]))
             for s, domain in enumerate(self.domains.sensitive)
         )
         return Codes(tuple(quasi), tuple(sensitive), table.height)
@@ -120,7 +120,7 @@ class Shape:
         """The columns of published rows on their way."""
         types: dict[str, pl.DataType] = {NUMBER: pl.Int64(), SEAT: pl.Int64(), HIGH: pl.Int64(), LOW: pl.Int64()}
         types |= {WIDTH: pl.Float64()}
-        types |= {sensitive_column(s): pl.Int32() for s in range(len(self.domains.sensitive))}
+        types |= {sensitive_column(s): narrow(domain.size) for s, domain in enumerate(self.domains.sensitive)}
         types |= {cell_column(c): typed.schema[name] for c, name in enumerate(self.published)}
         return pl.Schema(types)
 
@@ -253,11 +253,10 @@ class CountGroups:
         """Count the groups, all rows of which are here; equal boxes of two cells are one group."""
         if not table.height:
             return _REACHED.to_frame()
-        boxes = table.select(pl.struct(HIGH, LOW).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
-        many = int(boxes.max()) + 1
+        boxes, many = numbered_pairs(table[HIGH].to_numpy(), table[LOW].to_numpy())
         read = self.references if self.model.tags.reads_values else {}
         histograms = {
-            name: Histogram.of(boxes, table[sensitive_column(s)].to_numpy(), many, len(column_values.counts))
+            name: Histogram.of(boxes, wide(table[sensitive_column(s)]), many, len(column_values.counts))
             for s, (name, column_values) in enumerate(read.items())
         }
         stats = GroupStats(np.bincount(boxes, minlength=many).astype(np.int64), histograms, dict(read))
@@ -297,7 +296,7 @@ def group_in_shards(
     coded.drop()
     groups, achieved = _reached(rows, model, references, buckets_for(n, engine.shard_rows))
     weights = sum(domain.weight for domain in shape.domains.quasi)
-    widths = rows.map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].to_numpy()
+    widths = with_columns_only(rows, [WIDTH]).map(_widths, pl.Schema({WIDTH: pl.Float64})).collect()[WIDTH].to_numpy()
     width = float(np.sort(widths).sum()) / max(n * weights, 1)  # sorted: the sum does not depend on the shards
     return GroupedShards(rows, typed, forms, shape, n, groups, achieved, width)
 
@@ -344,7 +343,8 @@ def _reached(
     names = [HIGH, LOW, *map(sensitive_column, range(len(references)))]
     bucketed = with_column(pl.Schema({name: rows.schema[name] for name in names}), BUCKET, pl.Int32())
     found = (
-        rows.map(InBuckets(tuple(names), buckets), bucketed)
+        with_columns_only(rows, names)
+        .map(InBuckets(tuple(names), buckets), bucketed)
         .each(BUCKET, CountGroups(model, references), _REACHED)
         .collect()
     )

@@ -19,13 +19,14 @@ import polars as pl
 from reveil.core.errors import DataError, is_shown_whole, shown
 from reveil.core.json_values import FrozenObject
 from reveil.releases.cell_types import dtype_name
+from reveil.releases.different_cells import places_in
 from reveil.releases.files import batch_path
 from reveil.releases.foreign.cells import ForeignCells
 from reveil.releases.foreign.values import cast_to, is_blanked, unquoted
 from reveil.releases.manifest import SECOND, Manifest
 from reveil.releases.manifest_files import digest_of, has_manifest
 from reveil.releases.manifest_parts import PublishedColumn
-from reveil.releases.parsing import classes_of, places_in
+from reveil.releases.parsing import classes_of
 from reveil.releases.promise import UNKNOWN, Promise
 from reveil.releases.release import Release
 from reveil.releases.table import COUNT, GROUP, LEVEL
