@@ -114,9 +114,15 @@ class _ColumnOfBoth:
             inside: BoolArray = (wanted >= admitted.lo) & (wanted <= admitted.hi)
             inside |= admitted.null & (wanted == admitted.codes)
             return inside
-        cells = np.tile(np.arange(many), len(codes))
-        found: BoolArray = admitted.contains(cells, np.repeat(codes, many)).reshape(len(codes), many)
-        return found
+        asked, place = np.unique(codes, return_inverse=True)
+        number = np.full(admitted.codes + 1, -1, np.int64)
+        number[asked] = np.arange(len(asked))
+        cell, member = np.divmod(admitted.members, admitted.codes + 1)
+        there = number[member] >= 0
+        found: BoolArray = np.zeros((len(asked), many), np.bool_)
+        found[number[member[there]], cell[there]] = True
+        found[asked == admitted.codes] |= admitted.null
+        return found[place]
 
 
 def _axis(column: Column, one: Cells, other: Cells) -> _ColumnOfBoth | None:
