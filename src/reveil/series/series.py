@@ -317,7 +317,7 @@ class Series(SeriesBase):
             return find_placements(vault, self.schema, release, frame)
 
     def all_placements(self, frame: pl.DataFrame) -> dict[int, pl.DataFrame]:
-        """Return the same for every release of which placements are kept, by its number."""
+        """Return where the persons in a frame are in each release of which that is kept. For the owner's eyes."""
         with self._opened() as vault:
             return find_all_placements(vault, self.schema, frame)
 
