@@ -159,7 +159,8 @@ def _quick(runs: Sequence[Run]) -> list[str]:
         (
             f"With effort quick, which ends with the cuts, Reveil takes {quick.inside_cpu:.2f} s from file to file, "
             f"and ANJANA {own.inside_cpu / quick.inside_cpu:,.0f} times that. Cells are "
-            f"{quick.verdict.gcp_cells:.4f} wide then; ANJANA, which generalises all of a column alike, has {own.verdict.gcp_cells:.4f}."
+            f"{quick.verdict.gcp_cells:.4f} wide then; those of ANJANA, which generalises all of a column alike, "
+            f"{own.verdict.gcp_cells:.4f}."
         )
     ]
 
