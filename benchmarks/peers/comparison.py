@@ -92,6 +92,7 @@ def _job(frame: pl.DataFrame, key: str, tool: Tool, folder: Path) -> Job:
         suppress=tool.suppress,
         hierarchies=places if tool.labels else {},
         method=tool.method,
+        effort=tool.effort,
     )
 
 

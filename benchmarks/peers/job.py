@@ -24,7 +24,7 @@ class Job:
 
     ``numbers`` are the quasi columns that hold numbers, ``suppress`` is the share of records that may be left out,
     ``link`` a column of the table with the number of each record, to be published beside the others. ``repeat`` is how
-    often the same work is done and timed. ``method`` is of use to tools that have more than one.
+    often the same work is done and timed. ``method`` and ``effort`` are of use to tools that have more than one.
     """
 
     table: str
@@ -40,6 +40,7 @@ class Job:
     link: str | None = None
     repeat: int = 1
     method: str = ""
+    effort: str = ""
 
     def write(self, path: Path) -> None:
         """Write it for a tool."""

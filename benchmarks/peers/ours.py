@@ -29,7 +29,7 @@ def publish(job: Job) -> dict[str, Any]:
         model = model & rv.DistinctDiversity(job.l)
     if job.t is not None:
         model = model & rv.TCloseness(job.t, distance="equal")
-    method = registry.find("groupers", job.method)()
+    method = registry.find("groupers", job.method)(**({"effort": job.effort} if job.effort else {}))
     release = rv.anonymize(job.table, schema(job), model, method, suppress=job.suppress, seed=SEED)
     release.write(job.out)
     return {"rows": release.manifest.rows}

@@ -19,13 +19,17 @@ SUPPRESS = 0.02
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool and how it is set: with the shared hierarchies or without, and what share of records may be left out."""
+    """A tool and how it is set: with the shared hierarchies or without, and what share of records may be left out.
+
+    ``effort`` is one of Reveil's; the one that it has by itself where nothing is said.
+    """
 
     label: str
     name: str
     labels: bool
     method: str = ""
     suppress: float = 0.0
+    effort: str = ""
 
     @property
     def ours(self) -> bool:
@@ -77,11 +81,14 @@ def rival(own: Run, found: Sequence[Run]) -> Run | None:
 
 FREE = Tool("Reveil, Mondrian", "ours", labels=False, method="mondrian")
 SHARED_LABELS = Tool("Reveil, Mondrian, shared hierarchies", "ours", labels=True, method="mondrian")
+QUICK = Tool(
+    "Reveil, Mondrian, shared hierarchies, effort quick", "ours", labels=True, method="mondrian", effort="quick"
+)
 DEALT = Tool("Reveil, Stack & Deal", "ours", labels=False, method="stack-deal")
 ANONYPY = Tool("anonypy", "anonypy", labels=False)
 ANJANA = Tool("ANJANA, shared hierarchies, 2 % suppression", "anjana", labels=True, suppress=SUPPRESS)
 ARX = Tool("ARX, shared hierarchies, 2 % suppression", "arx", labels=True, suppress=SUPPRESS)
-TOOLS = (FREE, ANONYPY, SHARED_LABELS, ANJANA, ARX)
+TOOLS = (FREE, ANONYPY, SHARED_LABELS, QUICK, ANJANA, ARX)
 MODELS = {
     "k": Asked("k = 10, eight quasi columns", QUASI, "salary-class", TOOLS),
     "l": Asked("k = 10 and l = 5 (distinct values), seven quasi columns", QUASI[:-1], "occupation", TOOLS, l=5),

@@ -60,3 +60,26 @@ def test_who_may_be_in_which_group_is_found_once(
     monkeypatch.setattr(gathering, "possible_groups", counted)
     rv.audit([release], schema, truth=[frame], attacks="homogeneity")
     assert found == [0]
+
+
+def test_audits_that_share_what_was_read_say_what_they_say_alone(
+    published: tuple[rv.Release, rv.Schema, pl.DataFrame], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, schema, frame = published
+    alone = {known: rv.audit([release], schema, truth=[frame], known=known) for known in ("nothing", "presence", None)}
+    read: list[object] = []
+    real = gathering.read_people
+
+    def counted(*given: Any) -> Any:
+        read.append(given)
+        return real(*given)
+
+    monkeypatch.setattr(gathering, "read_people", counted)
+    shared = Gathering.prepared([release], schema, truth=[frame])
+    for known, wanted in alone.items():
+        found = rv.audit([release], schema, truth=[frame], known=known, gathering=shared)
+        assert found.known == wanted.known
+        assert found.summary == wanted.summary
+        assert found.attacks == wanted.attacks
+        assert found.persons.equals(wanted.persons)
+    assert len(read) == 1

@@ -76,3 +76,13 @@ def test_another_word_is_refused(tmp_path, archive):
 def test_a_config_may_say_it(tmp_path, archive):
     (tmp_path / "reveil.toml").write_text(CONFIG.format(archive))
     assert rv.Series.of(load_config(tmp_path / "reveil.toml")).archive in (1, 12, None, 0)
+
+
+def test_placements_of_all_releases_are_those_of_each(tmp_path):
+    assert kept(tmp_path, 2) == [3, 4]
+    series = rv.Series.open(tmp_path / "vault", SCHEMA, rv.TauSafety(m=2), seed=1, archive=2)
+    people = pl.concat([frame(3), frame(4)]).select("pid").unique("pid")
+    found = series.all_placements(people)
+    assert sorted(found) == [3, 4]
+    for number, placed in found.items():
+        assert placed.equals(series.placements(number, people))

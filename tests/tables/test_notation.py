@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reveil.tables import notation
 from reveil.tables.notation import (
     SUPPRESSED_VALUE,
     Form,
@@ -105,3 +106,21 @@ def test_the_notation_is_that_of_the_specification():
 def test_unreadable_cells_raise_without_their_text():
     with pytest.raises(ValueError, match=r"^a cell cannot be read$"):
         from_text(pl.Series(["[secret, 3]"]), Form.INTERVAL, pl.Int64())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["a", "b c", "x-1", "{", "a, b", '"q"', "ä", "", "=1", None]), min_size=1, max_size=4)
+    )
+)
+def test_sets_without_quotes_are_written_as_the_careful_way_writes_them(drawn):
+    cells = pl.Series("c", drawn, dtype=pl.List(pl.String))
+    plain = [cell for cell in drawn if all(member in ("a", "b c", "x-1", None) for member in cell)]
+    for some in (cells, pl.Series("c", plain, dtype=pl.List(pl.String))):
+        text = to_text(some, Form.SET)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(notation, "_needs_care", lambda _: True)
+            assert to_text(some, Form.SET).equals(text, null_equal=True)
+        read = from_text(text, Form.SET, pl.String())
+        assert to_text(read, Form.SET).equals(text, null_equal=True)

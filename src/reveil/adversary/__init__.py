@@ -8,13 +8,13 @@ point in the group ``reveil.attacks``, and says how strongly each person's value
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from reveil.adversary.attacks.base import Attack, Findings
 from reveil.adversary.attacks.program import KnownProgram
-from reveil.adversary.by_column import prepared
 from reveil.adversary.evidence import Evidence
 from reveil.adversary.field_risk import field_risks
 from reveil.adversary.fitting import check_certain, is_foreign
@@ -61,6 +61,7 @@ def audit(
     population_size: int | None = None,
     states: int | None = None,
     table_risks: bool = True,
+    gathering: Gathering | None = None,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack a series of releases and say what can be found out about whom.
@@ -88,6 +89,7 @@ def audit(
     the tables are a random sample, where no population lists them: journalist and marketer risk are estimated then.
     ``states``: the most steps in which larger pieces are counted exactly, attack by attack. ``table_risks``: also count
     who looks like whom in each table by itself, as other tools do.
+    ``gathering``: these releases and tables as another audit has read them, so that nothing is read again.
     ``stage`` is told what is being done.
     """
     if threshold is not None and not 0 < threshold <= 1:
@@ -98,21 +100,21 @@ def audit(
         raise ConfigError("the minutes must be more than 0", hint="--minutes 5, for example.")
     chosen = _chosen(attacks)
     stage("reading releases")
-    read: list[Any] = _listed(releases)
-    schema, truths, independent = prepared(read, schema, _listed(truth) or None)
-    known_to = (population, truths, known, _listed(placements) or None)
+    if gathering is None:
+        gathering = Gathering.prepared(
+            _listed(releases), schema, population, _listed(truth) or None,
+            guarantee=guarantee, labels_learnt=learn_labels,
+        )  # fmt: skip
+    gathering = gathering.knowing(known, _listed(placements) or None)
+    schema, truths = gathering.schema, gathering.truth
     columns = schema.sensitive or ("",)
-    if pairs is None and ((attacks is not None and "pairs" in chosen) or independent) and known_to[1]:
+    if pairs is None and ((attacks is not None and "pairs" in chosen) or gathering.independent) and truths:
         pairs = TRUTH
-
-    gathering = Gathering(read, schema, *known_to, guarantee=guarantee, labels_learnt=learn_labels)
-
-    def gathered(column: str) -> Evidence:
-        return gathering.on(column or None, values_known=values_known, prior=prior, control=control)
+    on = partial(gathering.on, values_known=values_known, prior=prior, control=control)
 
     results: list[Audit] = []
     risks: list[ReleaseRisk] = []
-    for column, given in _each(columns, gathered, pairs, known_to[1] or (), schema):
+    for column, given in _each(columns, lambda column: on(column or None), pairs, truths or (), schema):
         evidence = given if program is None else replace(given, program=KnownProgram(program, 60 * minutes))
         read = [view.release.whole or view.release for view in evidence.views]
         if table_risks and not results:

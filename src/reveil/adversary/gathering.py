@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reveil.adversary.background import Background, read_people
-from reveil.adversary.by_column import of_column
+from reveil.adversary.by_column import of_column, prepared
+from reveil.adversary.candidates import Candidates, find_candidates
 from reveil.adversary.evidence import Evidence
 from reveil.adversary.fitting import check_fit, check_values, is_foreign, tells_all, unread
 from reveil.adversary.known_values import check_known, other_values
@@ -29,6 +31,7 @@ from reveil.adversary.stars import with_stars_suppressed
 from reveil.adversary.viewing import PossibleGroups, changes, nowhere, possible_groups, short_list, values_told, view_of
 from reveil.core.errors import ConfigError, DataError
 from reveil.core.threads import each
+from reveil.releases.groups import groups_of
 from reveil.tables.notation import SUPPRESSED_VALUE
 from reveil.tables.snapshot import canonical_text
 
@@ -90,14 +93,41 @@ class Gathering:
         *,
         guarantee: Promising | None = None,
         labels_learnt: bool = False,
+        independent: bool = False,
     ) -> None:
         """Check what is asked for; nothing is read before the first column is."""
         if not releases:
             raise ConfigError("there is no release to audit", hint="Name one release or more, in order.")
         self.schema, self.guarantee, self.labels_learnt = schema, guarantee, labels_learnt
         self.sources, self.population, self.truth, self.known = releases, population, truth, known
-        self.placements = placements
+        self.placements, self.independent = placements, independent
+        self._spelled: dict[str, _Spelled] = {}
         self._laid: dict[str, _LaidOut] = {}
+
+    @classmethod
+    def prepared(
+        cls,
+        releases: Sequence[object],
+        schema: Schema,
+        population: object | None = None,
+        truth: Sequence[object] | None = None,
+        *,
+        guarantee: Promising | None = None,
+        labels_learnt: bool = False,
+    ) -> Gathering:
+        """Return the same in the words of the releases (:func:`~reveil.adversary.by_column.prepared`)."""
+        schema, told, independent = prepared(releases, schema, truth)
+        return cls(
+            releases, schema, population, told,
+            guarantee=guarantee, labels_learnt=labels_learnt, independent=independent,
+        )  # fmt: skip
+
+    def knowing(self, known: str | None, placements: Sequence[object] | None = None) -> Gathering:
+        """Return what somebody has who knows something else: releases and tables are those that were read already."""
+        self._read  # noqa: B018  # so that the copy has them, too
+        other = copy(self)
+        other.known, other.placements, other._laid = known, placements, {}
+        return other
 
     @cached_property
     def _people(self) -> Background:
@@ -114,12 +144,14 @@ class Gathering:
         if key not in self._laid:
             read = [of_column(release, column) for release in self._read]
             known = knowledge(self.known, read, people, self.placements, handed_over(self.guarantee, self.schema))
-            check_accounted(read, people, self.truth)
-            read, people = in_one_spelling(with_stars_suppressed(read, people, self.schema), people, self.schema)
-            if self.labels_learnt:
-                read = learn_labels(read, people, self.schema)
-            check_order(read)
-            self._laid[key] = _LaidOut(read, people, known, self.placements)
+            if key not in self._spelled:
+                check_accounted(read, people, self.truth)
+                read, people = in_one_spelling(with_stars_suppressed(read, people, self.schema), people, self.schema)
+                if self.labels_learnt:
+                    read = learn_labels(read, people, self.schema)
+                check_order(read)
+                self._spelled[key] = _Spelled(read, people)
+            self._laid[key] = _LaidOut(self._spelled[key], known, self.placements)
         return self._laid[key]
 
     def on(
@@ -199,32 +231,67 @@ class Gathering:
         )
 
 
-class _LaidOut:
-    """Releases and people in one spelling, and who may be in which group."""
+class _Spelled:
+    """Releases and people in one spelling, and who may be in which group of each release: whatever else is known."""
 
-    def __init__(
-        self, releases: list[Release], people: Background, known: str, placements: Sequence[object] | None
-    ) -> None:
-        self.releases, self.people, self.known, self._placements = releases, people, known, placements
+    def __init__(self, releases: list[Release], people: Background) -> None:
+        self.releases, self.people = releases, people
+        self._found: dict[bool, list[Candidates]] = {}
+        self._possible: dict[bool, tuple[pl.Series, list[PossibleGroups]]] = {}
+
+    def possible(self, known: str) -> tuple[pl.Series, list[PossibleGroups]]:
+        """Return everybody who is in one of the tables, and who may be in which group of each release."""
+        could_be = known == "nothing"
+        if could_be not in self._possible:
+            tables, found = self.people.present(known), self._candidates(known)
+            persons = pl.concat([table.ids for table in tables]).unique(maintain_order=True)
+            possible = each(
+                lambda number: possible_groups(
+                    number, self.releases[number], tables[number], known, persons, found[number]
+                ),
+                range(len(self.releases)),
+            )
+            self._possible[could_be] = persons, possible
+        return self._possible[could_be]
+
+    def _candidates(self, known: str) -> list[Candidates]:
+        """Return the groups that admit each person; the same for everybody who has the same tables of people."""
+        tables = self.people.present(known)
+        listed = tables is self.people.tables
+        if listed not in self._found:
+            self._found[listed] = each(
+                lambda number: find_candidates(
+                    self.releases[number],
+                    groups_of(self.releases[number]),
+                    tables[number].attributes,
+                    len(tables[number].ids),
+                ),
+                range(len(self.releases)),
+            )
+        return self._found[listed]
+
+
+class _LaidOut:
+    """Releases and people side by side, for somebody who knows so much of them."""
+
+    def __init__(self, spelled: _Spelled, known: str, placements: Sequence[object] | None) -> None:
+        self.releases, self.people, self.known = spelled.releases, spelled.people, known
+        self._spelled, self._placements = spelled, placements
 
     @cached_property
     def row_ids(self) -> list[pl.Series | None]:
         """Return the record in each row of each release, where placements say it."""
         return rows_of_records(self._placements, self.releases)
 
-    @cached_property
+    @property
     def persons(self) -> pl.Series:
         """Return everybody who is in one of the tables."""
-        return pl.concat([table.ids for table in self.people.present(self.known)]).unique(maintain_order=True)
+        return self._spelled.possible(self.known)[0]
 
-    @cached_property
+    @property
     def possible(self) -> list[PossibleGroups]:
         """Return who may be in which group of each release."""
-        tables, persons = self.people.present(self.known), self.persons
-        return each(
-            lambda number: possible_groups(number, self.releases[number], tables[number], self.known, persons),
-            range(len(self.releases)),
-        )
+        return self._spelled.possible(self.known)[1]
 
 
 def _own_values(people: Background, number: int, release: Release, schema: Schema) -> pl.DataFrame | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reveil.adversary.by_column import prepared
 from reveil.adversary.counting import STATES
 from reveil.adversary.field_risk import field_risks
 from reveil.adversary.gathering import Gathering
@@ -60,6 +59,7 @@ def audit_over_time(
     steps: int = STEPS,
     sample: int | None = None,
     population_size: int | None = None,
+    gathering: Gathering | None = None,
     stage: Callable[[str], None] = lambda _: None,
 ) -> AuditOverTime:
     """Attack at most ``steps`` beginnings of a series, the first release alone and all together among these.
@@ -71,13 +71,14 @@ def audit_over_time(
     """
     stage("reading releases")
     attacks: dict[str, Attack] = {name: registry.find("attacks", name)() for name in sorted(registry.names("attacks"))}
-    read = list(releases)
-    schema, told, _ = prepared(read, schema, list(truth))
+    if gathering is None:
+        gathering = Gathering.prepared(list(releases), schema, None, list(truth), guarantee=guarantee)
+    gathering = gathering.knowing(known)
+    schema = gathering.schema
     found: dict[str, list[AuditStep]] = {}
-    beginnings = _beginnings(len(read), steps)
+    beginnings = _beginnings(len(releases), steps)
     states = STATES // (2 * len(schema.sensitive) * len(beginnings))
     risks: list[ReleaseRisk] = []
-    gathering = Gathering(read, schema, None, told, known, guarantee=guarantee)
     for column in schema.sensitive:
         evidence = gathering.on(column)
         if not found:
@@ -86,7 +87,7 @@ def audit_over_time(
         found[column] = []
         several = "" if len(schema.sensitive) == 1 else f" on {column}"
         for many in beginnings:
-            stage(f"attacking {many} of {len(read)} releases{several}")
+            stage(f"attacking {many} of {len(releases)} releases{several}")
             part = replace(evidence, views=evidence.views[:many], changed=evidence.changed[:many])
             found[column].append(_step(part, attacks, threshold, seed))
     whole = merged([steps[-1].audit for steps in found.values()])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.adversary.candidates import exclude_by_counting, find_candidates
+from reveil.adversary.candidates import exclude_by_counting
 from reveil.adversary.view import View
 from reveil.core.errors import DataError
 from reveil.models.statistics import Histogram
@@ -47,11 +47,10 @@ class PossibleGroups:
 
 
 def possible_groups(
-    number: int, release: Release, table: KnownPeople, known: str, persons: pl.Series
+    number: int, release: Release, table: KnownPeople, known: str, persons: pl.Series, found: Candidates
 ) -> PossibleGroups:
-    """Find the groups that may hold each of the people in a table."""
+    """Return the groups that may hold each of the people in a table, of those ``found`` to admit them."""
     groups = groups_of(release)
-    found = find_candidates(release, groups, table.attributes, len(table.ids))
     everybody, strangers, counted = attendance(
         release.manifest, int(groups.rows.sum()), int(groups.fakes.sum()), len(table.ids), known
     )

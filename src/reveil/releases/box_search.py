@@ -27,14 +27,18 @@ def points_inside(
         return
     points, lo, hi = (np.ascontiguousarray(array, np.int32) for array in (points, lo, hi))
     tree = ranges.build(points)
-    counts = np.zeros(len(lo) + 1, np.int64)
-    ranges.search(tree, lo, hi, counts, np.zeros(0, np.int64))  # without room for points, they are counted
-    counts = counts[1:]
-    for start, end in portions(offsets_of(counts if weights is None else counts * weights)):
-        found = Ragged.of_lengths(counts[start:end], np.zeros(int(counts[start:end].sum()), np.int64))
-        if len(found.items):
-            ranges.search(tree, lo[start:end], hi[start:end], found.offsets, found.items)
-            yield found.items, found.owners() + start
+    ends, out = np.zeros(len(lo) + 1, np.int64), np.empty(max(AT_ONCE, len(points)), np.int64)  # one box has room
+    first = 0
+    while first < len(lo):
+        ends[first] = 0
+        stop = ranges.search(tree, lo, hi, first, ends, out)
+        counts = np.diff(ends[first : stop + 1])
+        weighted = counts if weights is None else counts * weights[first:stop]
+        for start, end in portions(offsets_of(weighted)):
+            found = out[ends[first + start] : ends[first + end]].copy()
+            if len(found):
+                yield found, Ragged.of_lengths(counts[start:end], found).owners() + first + start
+        first = stop
 
 
 def points_in_boxes(points: CodeArray, lo: CodeArray, hi: CodeArray) -> tuple[IntArray, IntArray]:

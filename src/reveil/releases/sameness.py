@@ -15,6 +15,8 @@ from reveil.releases.different_cells import places_in
 from reveil.tables.notation import Form, to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reveil.core.arrays import CodeArray
     from reveil.releases.table import Cells, PublishedTable
 
@@ -40,7 +42,7 @@ def same_content(one: PublishedTable, other: PublishedTable) -> bool:
         return False
     if (one.levels is None) != (other.levels is None):
         return False
-    numbers = {name: _numbers(cells, other.cells[name]) for name, cells in one.cells.items()}
+    numbers = _numbers(one.cells, other.cells)
     return all(_same_rows(one, other, numbers, rows) for rows in pieces(len(one.classes)))
 
 
@@ -56,10 +58,16 @@ def _same_rows(
     return _texts(one.values[rows]).equals(_texts(other.values[rows]), null_equal=True)
 
 
-def _numbers(one: Cells, other: Cells) -> tuple[CodeArray, CodeArray]:
-    """Return a number for the cell of each class of two tables: equal ones have equal texts."""
-    every = pl.concat([one.text, other.text]).unique(maintain_order=True)
-    return places_in(one.text, every)[one.index], places_in(other.text, every)[other.index]
+def _numbers(one: Mapping[str, Cells], other: Mapping[str, Cells]) -> dict[str, tuple[CodeArray, CodeArray]]:
+    """Return for each column a number for the cell of each class of two tables: equal ones have equal texts."""
+    if not one:
+        return {}
+    both = [cells for name in one for cells in (one[name], other[name])]
+    every = pl.concat([cells.text.alias("") for cells in both])  # all columns at once: most have few distinct cells
+    number = places_in(every, every.unique(maintain_order=True))
+    ends = np.cumsum([len(cells.text) for cells in both])
+    found = [part[cells.index] for part, cells in zip(np.split(number, ends[:-1]), both, strict=True)]
+    return dict(zip(one, zip(found[::2], found[1::2], strict=True), strict=True))
 
 
 def _texts(values: pl.DataFrame) -> pl.DataFrame:

@@ -26,6 +26,7 @@ from reveil.releases.groups import groups_of
 from reveil.releases.made_up import MadeUp, made_up_of
 from reveil.releases.manifest import version
 from reveil.releases.respelling import respelled
+from reveil.reporting.attackable import Attackable
 from reveil.reporting.docstring_sections import GRADES, sections
 from reveil.reporting.guessing import guessing
 from reveil.reporting.known_values import knowing
@@ -64,11 +65,12 @@ def gather(
         stage(f"measuring release {held.number}")
         releases.append(_release(held, about.schema, notes))
     values, values_audit = knowing(about, asked.values_known, stage=stage)
-    attacked = risk(about, notes, asked, values_audit, stage=stage)
+    open_to = Attackable.of(about)
+    attacked = risk(open_to, notes, asked, values_audit, stage=stage)
     measured = {
         "risk": None if attacked is None else attacked.content,
         "knowing": values,
-        "guessing": guessing(about, stage=stage),
+        "guessing": guessing(open_to, stage=stage),
         "trend": trend(about, notes, QUERIES, stage=stage),
         "comparing": comparing(about, stage=stage),
     }

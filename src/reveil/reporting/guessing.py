@@ -6,32 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 from reveil.adversary import audit
 from reveil.adversary.guess_sentences import guessed
-from reveil.reporting.placing import placements_of_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from reveil.core.json_values import JSON
-    from reveil.reporting.holdings import Held, Holdings
+    from reveil.reporting.attackable import Attackable
+    from reveil.reporting.holdings import Held
 
 KEYS = ("attack", "attack_one_by_one", "baseline", "control", "advantage")
 
 
-def guessing(about: Holdings, *, stage: Callable[[str], None]) -> dict[str, JSON] | None:
+def guessing(open_to: Attackable | None, *, stage: Callable[[str], None]) -> dict[str, JSON] | None:
     """Guess with a prior that the releases teach; None without snapshots.
 
     Where the vault kept who is in which group, the adversary knows it, too: the counted proofs take it as known.
     """
-    able = [held for held in about.at_hand if held.truth is not None]
-    if not able or not about.schema.sensitive:
+    if open_to is None:
         return None
+    about = open_to.about
     stage("guessing by what people usually have")
-    sources = [held.source if held.adopted else held.release for held in able]
-    placements = placements_of_all(about, able)
-    known = placements is not None
+    known = open_to.placements is not None
     found = audit(
-        sources, about.schema, truth=[held.truth for held in able], placements=placements,
-        attacks="prior", guarantee=about.guarantee, prior="releases", table_risks=False,
+        open_to.sources, about.schema, truth=open_to.truth, placements=open_to.placements,
+        attacks="prior", guarantee=about.guarantee, prior="releases", table_risks=False, gathering=open_to.gathering,
     )  # fmt: skip
     summaries = found.attacks["prior"]
     columns = {about.schema.sensitive[0]: summaries} if "about" in summaries else summaries
@@ -42,11 +40,11 @@ def guessing(about: Holdings, *, stage: Callable[[str], None]) -> dict[str, JSON
         "prior": "releases",
         "groups_known": known,
         "sentences": guessed(found),
-        "columns": [_column(name, guesses, able) for name, guesses in made.items()],
+        "columns": [_column(name, guesses, open_to.held) for name, guesses in made.items()],
     }
 
 
-def _column(name: str, guesses: dict[str, Any], able: list[Held]) -> dict[str, JSON]:
+def _column(name: str, guesses: dict[str, Any], able: Sequence[Held]) -> dict[str, JSON]:
     releases = [
         {"release": held.number, **{key: each[key] for key in KEYS}}
         for held, each in zip(able, guesses["releases"], strict=True)

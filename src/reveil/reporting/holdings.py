@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from reveil.core.errors import ConfigError, FileError, ReveilError
 from reveil.releases.domains import with_told_edges
 from reveil.releases.foreign import read_release
 from reveil.releases.release import Release
+from reveil.reporting.placing import placements_in
 from reveil.series import Series
 from reveil.series.backups import manifest_of
 from reveil.series.config import Config, load_config
@@ -82,6 +84,11 @@ class Holdings:
     def at_hand(self) -> list[Held]:
         """The releases that can be read."""
         return [held for held in self.releases if held.release is not None]
+
+    @cached_property
+    def placements(self) -> dict[int, pl.DataFrame]:
+        """Where everybody is in the releases of which the vault kept it, by their numbers."""
+        return placements_in(self.series, self.schema.person, self.at_hand)
 
 
 def hold(

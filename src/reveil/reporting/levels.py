@@ -10,14 +10,14 @@ from reveil.adversary.counting import STATES
 from reveil.adversary.evidence import KNOWN
 from reveil.adversary.rates import Rate
 from reveil.adversary.sentences import known_to
-from reveil.reporting.placing import placements_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from reveil.adversary import Audit
     from reveil.core.json_values import JSON
-    from reveil.reporting.holdings import Held, Holdings
+    from reveil.reporting.attackable import Attackable
+    from reveil.reporting.holdings import Held
 
 LARGE = 400_000  # persons times sensitive columns, beyond which other levels attack a part of the people
 SAMPLE = 5_000
@@ -89,9 +89,7 @@ class KnowledgeLevel:
 
 
 def at_every_level(
-    about: Holdings,
-    able: Sequence[Held],
-    sources: Sequence[object],
+    open_to: Attackable,
     base: Audit,
     asked: AttackRequest,
     values: Audit | None,
@@ -104,7 +102,7 @@ def at_every_level(
     everybody would take long: their figures come with an interval then. ``values`` is what the last release tells
     somebody who knows sensitive values of their target.
     """
-    truth = [held.truth for held in able]
+    about = open_to.about
     columns = len(about.schema.sensitive)
     sample = asked.sample
     if sample is None and base.summary["persons"] * columns > LARGE:
@@ -119,14 +117,15 @@ def at_every_level(
             knows = f"{known_to(known, asked.values_known)}, in the last release alone"
             levels.append(KnowledgeLevel.of(values, base, knows))
             continue
-        placements = placements_of_all(about, able) if known == "ids" else None
-        why = _impossible(known, able, placements)
+        placements = open_to.placements if known == "ids" else None
+        why = _impossible(known, open_to.held, placements)
         if why is not None:
             not_tried.append({"known": known, "knows": known_to(known, int(known == "values")), "why": why})
             continue
         found = audit(
-            list(sources), about.schema, truth=truth, known=known, guarantee=about.guarantee,
+            open_to.sources, about.schema, truth=open_to.truth, known=known, guarantee=about.guarantee,
             placements=placements, sample=sample, table_risks=False, states=STATES // (2 * columns),
+            gathering=open_to.gathering,
             stage=_once_a_column(stage, f"attacking as somebody who knows {known_to(known)}"),
         )  # fmt: skip
         levels.append(KnowledgeLevel.of(found, base, known_to(known)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reveil.adversary.over_time import audit_over_time
 from reveil.adversary.sentences import broken
@@ -13,6 +13,7 @@ from reveil.analysis.measures.comparability import comparability
 from reveil.analysis.measures.trend import trend_error
 from reveil.core.errors import ReveilError
 from reveil.reporting.levels import AttackRequest, at_every_level
+from reveil.reporting.placing import placement_of
 from reveil.vault.requests import asks_the_same
 
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
     from reveil.adversary import Audit
     from reveil.adversary.over_time import AuditStep
     from reveil.core.json_values import JSON
+    from reveil.reporting.attackable import Attackable
     from reveil.reporting.holdings import Held, Holdings
 
 ATTACK = ("highest", "highest_proven", "certain")
 
 
 def risk(
-    about: Holdings,
+    open_to: Attackable | None,
     notes: list[str],
     asked: AttackRequest,
     values: Audit | None,
@@ -39,27 +41,24 @@ def risk(
     The attacks are those of an audit, with the background that the guarantee is against, and then with every other
     that the tables allow; ``values`` is what was found by somebody who knows sensitive values. Persons are counted.
     """
-    able = [held for held in about.at_hand if held.truth is not None]
-    if not able or not about.schema.sensitive:
+    if open_to is None:
         return None
+    about = open_to.about
     lost = [held for held in about.releases if held.missing is not None]
     if lost:
         notes.append("The attacks lack the releases that are missing: whoever holds these may know more.")
-    # Another tool's table is read with the types of the snapshots; one of Reveil's has been read.
-    sources = [held.source if held.adopted else held.release for held in able]
-    truth = [held.truth for held in able]
     found = audit_over_time(
-        sources, about.schema, truth, guarantee=about.guarantee, stage=stage,
-        sample=asked.sample, population_size=asked.population_size,
+        open_to.sources, about.schema, open_to.truth, guarantee=about.guarantee, stage=stage,
+        sample=asked.sample, population_size=asked.population_size, gathering=open_to.gathering,
     )  # fmt: skip
     notes += found.audit.notes
-    levels, not_tried = at_every_level(about, able, sources, found.audit, asked, values, stage=stage)
+    levels, not_tried = at_every_level(open_to, found.audit, asked, values, stage=stage)
     stronger = [level for level in levels if level.stronger and not about.guarantee.traits.remembers]
     more = max(stronger, key=lambda level: level.badness) if stronger else None
     summary = found.audit.summary
     content: dict[str, JSON] = {
         "known": found.audit.known,
-        "releases": len(able),
+        "releases": len(open_to.held),
         "persons": summary["persons"],
         "bound": summary["bound"],
         "held": summary["held"],
@@ -176,16 +175,7 @@ def _churn(about: Holdings, before: Held, after: Held) -> dict[str, JSON] | None
         return None
     if before.strange or after.strange:
         return None
-    places = _places(about, before), _places(about, after)
+    places = placement_of(about, before), placement_of(about, after)
     if places[0] is None or places[1] is None:
         return None
     return churn((before.snapshot, after.snapshot), (before.release, after.release), places)
-
-
-def _places(about: Holdings, held: Held) -> Any:
-    if about.series is None or held.row is None or held.snapshot is None or about.schema.person is None:
-        return None
-    try:
-        return about.series.placements(held.row.release, held.snapshot.frame)
-    except ReveilError:  # no archive is kept of this release
-        return None

@@ -6,32 +6,40 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from reveil.core.errors import ReveilError
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reveil.reporting.holdings import Held, Holdings
+    from reveil.series import Series
+
+
+def placements_in(series: Series | None, person: str | None, releases: Sequence[Held]) -> dict[int, pl.DataFrame]:
+    """Return where everybody in one of the snapshots is, by the numbers of the releases of which the vault kept it.
+
+    Dirty records are of people of earlier snapshots, so that everybody is looked for in every release.
+    """
+    frames = [held.snapshot.frame.select(person) for held in releases if held.snapshot is not None]
+    if series is None or person is None or not frames:
+        return {}
+    return series.all_placements(pl.concat(frames, how="vertical_relaxed").unique())
 
 
 def placements_of_all(about: Holdings, able: Sequence[Held]) -> list[pl.DataFrame] | None:
     """Return the placements of each release; None where those of one are not known."""
-    found = [each for held in able if (each := _placements(about, held, able)) is not None]
+    found = [each for held in able if (each := _placements(about, held)) is not None]
     return found if len(found) == len(able) else None
 
 
-def _placements(about: Holdings, held: Held, able: Sequence[Held]) -> pl.DataFrame | None:
-    """Return those of one release. Dirty records are of people of earlier snapshots: they are looked for, too."""
-    if held.strange or held.row is None or held.snapshot is None or held.release is None:
+def _placements(about: Holdings, held: Held) -> pl.DataFrame | None:
+    """Return those of one release, if all of its rows about somebody are among them."""
+    found = placement_of(about, held)
+    if found is None or held.strange or held.release is None:
         return None
-    if about.series is None or about.schema.person is None:
+    return found if found.height >= held.release.manifest.real_rows else None
+
+
+def placement_of(about: Holdings, held: Held) -> pl.DataFrame | None:
+    """Return where everybody is in a release, as far as it is known; None where the vault kept nothing or has none."""
+    if held.row is None or held.snapshot is None:
         return None
-    frames = [each.snapshot.frame.select(about.schema.person) for each in able if each.snapshot is not None]
-    try:
-        found: pl.DataFrame = about.series.placements(
-            held.row.release, pl.concat(frames, how="vertical_relaxed").unique()
-        )
-    except ReveilError:  # no archive is kept of this release
-        return None
-    manifest = held.release.manifest
-    return found if found.height >= manifest.real_rows else None
+    return about.placements.get(held.row.release)

@@ -15,6 +15,7 @@ from reveil.tables.snapshot import to_native
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:
+    from reveil.core.arrays import IntArray
     from reveil.grouping.groupers.base import Grouper
     from reveil.tables.schema import Schema
     from reveil.vault import DuckDBVault
@@ -32,9 +33,22 @@ def find_placements(vault: DuckDBVault, schema: Schema, release: int, frame: obj
             hint="They are kept of the releases that archive names (all, unless it is set), and not for adopted ones "
             "without rows of their own.",
         )
-    found = vault.placements(release, *vault.key.pseudonyms(identities(persons, vault.setting(KIND))))
+    keys = vault.key.pseudonyms(identities(persons, vault.setting(KIND)))
+    return to_native(_placed(vault, release, persons, keys), native)
+
+
+def find_all_placements(vault: DuckDBVault, schema: Schema, frame: object) -> dict[int, pl.DataFrame]:
+    """Return the same for every release of which placements are kept; the persons are looked up once."""
+    persons, _ = persons_in(frame, schema)
+    keys = vault.key.pseudonyms(identities(persons, vault.setting(KIND)))
+    kept = [row.release for row in vault.releases() if vault.has_archive(row.release)]
+    return {release: _placed(vault, release, persons, keys) for release in kept}
+
+
+def _placed(vault: DuckDBVault, release: int, persons: pl.Series, keys: tuple[IntArray, IntArray]) -> pl.DataFrame:
+    found = vault.placements(release, *keys)
     table = pl.DataFrame({"person": persons.gather(found["record"]), GROUP: found["grp"], "row": found["place"]})
-    return to_native(table.sort("row"), native)
+    return table.sort("row")
 
 
 def erase(vault: DuckDBVault, column: str, person: object, method: Grouper | None, *, tombstone: bool) -> bool:

@@ -28,7 +28,7 @@ from reveil.series.finding import find_file, measures_of
 from reveil.series.in_shards.reading import LargeTable, OpenedTable, reason_against_vault
 from reveil.series.in_shards.release import LargeRelease, without_rows
 from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
-from reveil.series.people import erase, find_placements
+from reveil.series.people import erase, find_all_placements, find_placements
 from reveil.series.published import How, Published, Stage, silent
 from reveil.series.publisher_lock import only_publisher
 from reveil.series.reading import archived_rows, files_of, read_part, read_submission, submission_of
@@ -315,6 +315,11 @@ class Series(SeriesBase):
         """Return where the persons in a frame are in a release: person, group, row (from 0). For the owner's eyes."""
         with self._opened() as vault:
             return find_placements(vault, self.schema, release, frame)
+
+    def all_placements(self, frame: pl.DataFrame) -> dict[int, pl.DataFrame]:
+        """Return where the persons in a frame are in each release of which that is kept. For the owner's eyes."""
+        with self._opened() as vault:
+            return find_all_placements(vault, self.schema, frame)
 
     def forget(self, person: object, tombstone: bool = False) -> bool:  # noqa: FBT001, FBT002
         """Erase a person from the vault, archive included; False if the vault does not know them.

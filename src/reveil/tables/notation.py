@@ -156,6 +156,9 @@ def _intervals_from_text(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _sets_to_text(cells: pl.Series) -> pl.Series:
+    members = cells.explode(empty_as_null=True)
+    if members.dtype == pl.String and not _needs_care(members):
+        return _plain_sets_to_text(cells)
     frame = pl.DataFrame({"cell": pl.Series(range(len(cells)), dtype=pl.UInt32), "value": cells}).explode("value")
     text = canonical_text(frame["value"])
     frame = frame.with_columns(one=quoted(text), member=quoted(text, _READS_OTHERWISE + "|" + _IN_SET))
@@ -170,7 +173,38 @@ def _sets_to_text(cells: pl.Series) -> pl.Series:
     return _or_null(merged.select(cell).to_series(), merged["null"]).alias(cells.name)
 
 
+def _needs_care(members: pl.Series) -> bool:
+    """Return whether some of the members are quoted in a set, or written otherwise than they stand here."""
+    return canonical_text(members) is not members or bool(members.str.contains(_READS_OTHERWISE + "|" + _IN_SET).any())
+
+
+def _plain_sets_to_text(cells: pl.Series) -> pl.Series:
+    """Write sets of which no member needs quotes; most sets are such, and this is far less work."""
+    named = pl.col("x").list.drop_nulls()
+    count, joined = named.list.len(), named.list.join(", ")
+    several = pl.concat_str(pl.lit("{"), joined, pl.lit("}"))
+    cell = pl.when(count > 1).then(several).when(count == 1).then(joined)
+    marked = pl.when(pl.col("x").list.len() > count).then(cell + OR_NULL).otherwise(cell)
+    return cells.to_frame("x").select_seq(marked).to_series().alias(cells.name)
+
+
+def _plain_sets_from_text(text: pl.Series) -> pl.Series:
+    """Read sets in which nothing is quoted."""
+    x, none = pl.col("x"), pl.lit(pl.Series([[None]], dtype=pl.List(pl.String)))
+    marked = x.str.ends_with(OR_NULL)
+    bare = pl.when(marked).then(x.str.strip_suffix(OR_NULL)).otherwise(x)
+    found = text.to_frame("x").select_seq(bare.alias("x"), null=marked)
+    inside = x.str.slice(1, x.str.len_chars() - 2)
+    several = x.str.starts_with("{") & x.str.ends_with("}")
+    lists = pl.when(several).then(inside.str.split(", ")).when(x.is_not_null()).then(pl.concat_list(x))
+    found = found.select_seq(lists.alias("x"), "null")
+    with_null = pl.when(pl.col("null")).then(x.list.concat(none)).when(x.is_null()).then(none).otherwise(x)
+    return found.select_seq(with_null).to_series().alias(text.name)
+
+
 def _sets_from_text(text: pl.Series) -> pl.Series:
+    if not text.str.contains('"', literal=True).any():
+        return _plain_sets_from_text(text)
     bare, null = _split_null(text)
     x = pl.col("x")
     is_several, inside = x.str.starts_with("{") & x.str.ends_with("}"), x.str.slice(1, x.str.len_chars() - 2)

@@ -174,21 +174,12 @@ def _with_nulls(rank: Codes, values: pl.Series, null: int) -> Codes:
 
 def _named(values: pl.Series, names: list[str]) -> Codes:
     """Return the place of each text among some names; -1 for none of them, and one behind the last for null."""
-    text = canonical_text(values)
-    distinct = text.unique()
     known = pl.DataFrame({"text": pl.Series(names, dtype=pl.String)}).with_row_index("place").cast({"place": pl.Int32})
-    places = distinct.alias("text").to_frame().join(known, on="text", how="left", maintain_order="left")
-    places = places.with_columns(
-        pl.when(pl.col("text").is_null())
-        .then(len(names))
-        .otherwise(pl.col("place").fill_null(-1))
-        .cast(pl.Int32)
-        .alias("place")
+    rows = canonical_text(values).to_frame("text")
+    place = rows.join(known, on="text", how="left", maintain_order="left").select_seq(
+        pl.when(pl.col("text").is_null()).then(len(names)).otherwise(pl.col("place").fill_null(-1)).cast(pl.Int32)
     )
-    if len(distinct) > max(len(text) // 4, 64):
-        rows = text.alias("text").to_frame()
-        return rows.join(places, on="text", how="left", maintain_order="left", nulls_equal=True)["place"].to_numpy()
-    return text.replace_strict(places["text"], places["place"], return_dtype=pl.Int32).to_numpy()
+    return place.to_series().to_numpy()
 
 
 def _labels(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:

@@ -119,9 +119,8 @@ def check_sets(release: Release, schema: Schema) -> None:
         if order is not None:
             rank = {value: place for place, value in enumerate(order)}
             members = members.with_columns(pl.col("value").replace_strict(rank, default=-1, return_dtype=pl.Int64))
-        ascending = members.select(
-            (pl.col("value") > pl.col("value").shift(1).over("cell")).fill_null(True).all()
-        ).item()
+        value, cell = pl.col("value"), pl.col("cell")
+        ascending = members.select(((value > value.shift(1)) | (cell != cell.shift(1))).fill_null(True).all()).item()
         last = cells.distinct.list.last().is_null() | ~cells.distinct.list.contains(None, nulls_equal=True)
         if not (ascending and last.fill_null(True).all()):
             raise VerificationError(f"column {name!r} has sets whose members are not in order", column=name)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from reveil.core.arrays import Ragged, offsets_of
 from reveil.core.kernels import cuts, inside, outliers, ranges, segments, tallies
 from reveil.grouping.groupers._cutting import next_lower
+from reveil.releases import box_search
 from reveil.releases.box_search import points_in_boxes
 from tests.core.kernels.plain import cuts as plain_cuts
 from tests.core.kernels.plain import inside as plain_inside
@@ -101,13 +102,22 @@ def test_segments(groups):
 
 
 @quick
-@given(st.integers(1, 120), st.integers(1, 3), st.integers(1, 20), st.integers(0, 2**32 - 1))
-def test_points_in_boxes(points, width, boxes, seed):
+@given(
+    st.integers(1, 120),
+    st.integers(1, 3),
+    st.integers(1, 20),
+    st.sampled_from([1, 50, 4000]),
+    st.integers(0, 2**32 - 1),
+)
+def test_points_in_boxes(points, width, boxes, room, seed):
     rng = np.random.default_rng(seed)
     at = rng.integers(0, 8, (points, width))
     lo = rng.integers(0, 8, (boxes, width))
     hi = lo + rng.integers(-1, 6, (boxes, width))
-    point, box = points_in_boxes(at, lo, hi)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(box_search, "AT_ONCE", room)
+        point, box = points_in_boxes(at, lo, hi)
+    assert (np.diff(box) >= 0).all()
     pairs = list(zip(point.tolist(), box.tolist(), strict=True))
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == plain_ranges.inside(at.tolist(), lo.tolist(), hi.tolist())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reveil.tables.schema import Role
+from reveil.tables.snapshot import canonical_text
 
 if TYPE_CHECKING:
     from reveil.core.json_values import JSON
@@ -55,8 +56,8 @@ def _seen(snapshot: Snapshot, release: Release, placement: pl.DataFrame | None) 
         return None
     # Identifiers are not published: a name that was mended, or a serial number, changes nothing here.
     values = snapshot.schema.names(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
-    known = snapshot.frame.select(pl.col(person).cast(pl.String).alias(PERSON), pl.col(values).cast(pl.String))
-    where = placement.select(pl.col("person").cast(pl.String).alias(PERSON), pl.col("row").cast(pl.Int64).alias(ROW))
+    known = snapshot.frame.select(canonical_text(snapshot.frame[person]).alias(PERSON), pl.col(values).cast(pl.String))
+    where = placement.select(canonical_text(placement["person"]).alias(PERSON), pl.col("row").cast(pl.Int64).alias(ROW))
     met = known.join(where.unique(PERSON, keep="first", maintain_order=True), on=PERSON, how="inner")
     rows = met[ROW].to_numpy()
     found = [

@@ -14,6 +14,7 @@ from reveil.core.errors import VerificationError
 from reveil.models.domains import Domain, Kind
 from reveil.models.encoding import Attribute
 from reveil.releases.admitted import Admitted, admitted_codes
+from reveil.releases.box_search import points_in_boxes
 from reveil.releases.parsing import classes_of
 from reveil.releases.table import Cells
 from reveil.tables.notation import Form
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from reveil.tables.schema import Column, Schema
 
 POINTS = 500
-AT_ONCE = 1 << 22  # pairs of points and boxes that are compared at a time
 
 
 def comparability(one: Release, other: Release, schema: Schema, *, points: int = POINTS, seed: int = 0) -> float | None:
@@ -60,17 +60,23 @@ def comparability(one: Release, other: Release, schema: Schema, *, points: int =
     chances = np.exp(sizes - sizes.max())
     chosen = rng.choice(len(chances), points, p=chances / chances.sum())
     drawn = [axis.draw(column_cells[chosen], rng) for axis, column_cells in zip(axes, cells, strict=True)]
-    agree, holding = np.ones(points, np.bool_), np.ones(points)
-    step = max(1, AT_ONCE // len(copies))
-    for start in range(0, points, step):
-        part = slice(start, start + step)
-        inside = np.ones((len(chosen[part]), len(copies)), np.bool_)
-        for axis, column_cells, codes in zip(axes, cells, drawn, strict=True):
-            inside &= axis.holds(codes[part])[:, column_cells]
-        lone = np.count_nonzero(inside[:, copies == 1], axis=1)
-        agree[part] = lone == 0
-        holding[part] = lone + 2 * np.count_nonzero(inside[:, copies == 2], axis=1)
+    point, box = _around(axes, cells, drawn)
+    lone = np.bincount(point[copies[box] == 1], minlength=points)
+    agree, holding = lone == 0, lone + 2 * np.bincount(point[copies[box] == 2], minlength=points)
     return float((agree / holding).sum() / (1 / holding).sum())
+
+
+def _around(
+    axes: Sequence[_ColumnOfBoth], cells: Sequence[CodeArray], drawn: Sequence[IntArray]
+) -> tuple[IntArray, IntArray]:
+    """Return all pairs of a point and a box that holds it: in the hull first, then in every cell."""
+    hulls = [axis.hulls() for axis in axes]
+    lo, hi = (np.stack([h[end][c] for h, c in zip(hulls, cells, strict=True)], axis=1) for end in range(2))
+    point, box = points_in_boxes(np.stack(drawn, axis=1).astype(np.int32), lo, hi)
+    for axis, column_cells, codes in zip(axes, cells, drawn, strict=True):
+        good = axis.holds(codes)[point, column_cells[box]]
+        point, box = point[good], box[good]
+    return point, box
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,12 @@ class _ColumnOfBoth:
         """How many codes each distinct cell admits."""
         return self.values + self.admitted.null
 
+    def hulls(self) -> tuple[CodeArray, CodeArray]:
+        """Return the least and the largest code that each distinct cell admits, null being the largest."""
+        null, empty = self.admitted.null, self.admitted.lo > self.admitted.hi
+        lo = np.where(null & empty, self.admitted.codes, self.admitted.lo)
+        return lo, np.where(null, self.admitted.codes, self.admitted.hi)
+
     def draw(self, cells: CodeArray, rng: np.random.Generator) -> IntArray:
         """Draw one of the codes of each cell."""
         rank = (rng.random(len(cells)) * self.sizes[cells]).astype(np.int64)
@@ -114,9 +126,15 @@ class _ColumnOfBoth:
             inside: BoolArray = (wanted >= admitted.lo) & (wanted <= admitted.hi)
             inside |= admitted.null & (wanted == admitted.codes)
             return inside
-        cells = np.tile(np.arange(many), len(codes))
-        found: BoolArray = admitted.contains(cells, np.repeat(codes, many)).reshape(len(codes), many)
-        return found
+        asked, place = np.unique(codes, return_inverse=True)
+        number = np.full(admitted.codes + 1, -1, np.int64)
+        number[asked] = np.arange(len(asked))
+        cell, member = np.divmod(admitted.members, admitted.codes + 1)
+        there = number[member] >= 0
+        found: BoolArray = np.zeros((len(asked), many), np.bool_)
+        found[number[member[there]], cell[there]] = True
+        found[asked == admitted.codes] |= admitted.null
+        return found[place]
 
 
 def _axis(column: Column, one: Cells, other: Cells) -> _ColumnOfBoth | None:

@@ -114,17 +114,14 @@ def holds(lo, hi, point):
 
 
 @kernel
-def search(tree, lo, hi, offsets, out):
-    """List the points of a tree inside each box lo..hi, (boxes, attributes): those of box b from ``offsets[b]`` on.
+def search(tree, lo, hi, start, ends, out):
+    """List the points of a tree inside boxes lo..hi, (boxes, attributes), from box ``start`` on, while there is room.
 
-    With an empty ``out`` only count, those of box b into ``offsets[b + 1]``.
+    Those of box b end at ``ends[b + 1]`` of ``out``. Return the first box that is not listed.
     """
-    counting = out.shape[0] == 0
     stack = np.empty(128, np.int64)
-    for b in range(lo.shape[0]):
-        found = 0
-        if not counting:
-            found = offsets[b]
+    found = 0
+    for b in range(start, lo.shape[0]):
         stack[0] = 0
         top = 1
         while top > 0:
@@ -138,13 +135,11 @@ def search(tree, lo, hi, offsets, out):
                 stack[top + 1] = tree.child[node] + 1
                 top += 2
                 continue
-            if within and counting:
-                found += tree.end[node] - tree.start[node]
-                continue
             for i in range(tree.start[node], tree.end[node]):
                 if within or holds(lo[b], hi[b], tree.points[i]):
-                    if not counting:
-                        out[found] = tree.order[i]
+                    if found == out.shape[0]:
+                        return b
+                    out[found] = tree.order[i]
                     found += 1
-        if counting:
-            offsets[b + 1] = found
+        ends[b + 1] = found
+    return lo.shape[0]
