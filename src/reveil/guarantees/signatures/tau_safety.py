@@ -191,7 +191,7 @@ class TauSafety(SignatureGuarantee):
         return of_column(self, name)
 
     @property
-    def _last_only(self) -> bool:
+    def last_only(self) -> bool:
         """Whether a person's earlier signatures are forgotten: the source's rule."""
         return not self.strict
 
