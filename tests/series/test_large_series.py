@@ -13,7 +13,14 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.core.errors import ConfigError, DataError, InfeasibleError, PendingError, VerificationError
+from reveil.core.errors import (
+    ConfigError,
+    DataError,
+    InfeasibleError,
+    PendingError,
+    RefusedError,
+    VerificationError,
+)
 from reveil.engines import scratch
 from reveil.engines import settings as engine_settings
 from reveil.guarantees.signatures import by_counts, in_shards
@@ -198,6 +205,42 @@ def test_newcomers_that_are_not_eligible_are_refused(tiny, tmp_path):
     assert publish_file(config, written(tmp_path, frames[1], "table-2"), f"{tmp_path}/out-2/").how == "published"
 
 
+@pytest.mark.parametrize("more", ["fixed = true", "strict = false"])
+def test_values_that_never_change_and_the_rule_of_the_source(tiny, tmp_path, more):
+    """By turns in memory and in shards; where nobody changes, a table in which somebody does is refused."""
+    frames = list(months(rows=400, many=3, seed=5, calm="fixed" in more))
+    asked, tables = f"{ASKED}{more}\n", []
+    for n, (frame, rows) in enumerate(zip(frames, (100, 100_000, 100), strict=True), start=1):
+        config = config_of(tmp_path, asked=asked, engine=f"shard_rows = {rows}\n")
+        tables.append(written(tmp_path, frame, f"table-{n}"))
+        made = publish_file(config, tables[-1], f"{tmp_path}/out-{n}/").release.manifest
+        assert (made.engine is None) == (rows == 100_000)
+    assert verify_series(config, tables).broken == []
+    if "strict" in more:
+        assert made.promise.grade == "none"
+        return
+    other = frames[-1].with_columns(disease=pl.col("disease").replace("D0", "D1"))
+    raw, said = written(tmp_path, other, "other"), []
+    for rows in (100, 100_000):
+        config = config_of(tmp_path, asked=asked, engine=f"shard_rows = {rows}\n")
+        with pytest.raises(RefusedError, match="which fixed = true excludes") as refused:
+            publish_file(config, raw, f"{tmp_path}/out-4/")
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert len(rv.Series.of(config).history()) == 3
+
+
+@pytest.mark.parametrize("rows", [100, 100_000], ids=["shards", "memory"])
+def test_people_of_an_earlier_release_come_back_alone(tiny, tmp_path, rows):
+    """Nobody of the last release is there: what was told before that is no more asked about."""
+    rng = np.random.default_rng(3)
+    one, other = people(range(300), rng), people(range(300, 600), rng)
+    asked = {"asked": M_INVARIANCE.replace("m = 3", "m = 2"), "engine": f"shard_rows = {rows}\n"}
+    config, found, tables = published(tmp_path, [one, other, one], **asked)
+    assert "none of the 300 persons of the last release" in found[2].note
+    assert verify_series(config, tables).broken == []
+
+
 @pytest.mark.slow
 def test_events_are_counted_as_in_memory(tiny, tmp_path):
     lines = []
@@ -285,8 +328,7 @@ def test_people_who_were_told_too_much_rest(tiny, tmp_path):
     [
         (f'kind = "tau-safety"\nm = 3\nblind = true\ndomain = {DOMAIN!r}\n', "draws its groups"),
         ('kind = "tau-safety"\nm = 3\nform = "angelized"\n', "two tables"),
-        ('kind = "tau-safety"\nm = 3\nfixed = true\n', "fixed = true compares"),
-        ('kind = "tau-safety"\nm = 3\nstrict = false\n', "for comparison"),
+        ('kind = "tau-safety"\nm = {disease = 3}\n', "settings by column"),
         ('kind = "worlds"\nl = 3\n', "compared in one memory"),
         ('kind = "tau-safety"\nm = 3\n[method]\nkind = "bang"\n', "BANG file"),
     ],

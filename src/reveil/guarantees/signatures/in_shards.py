@@ -247,8 +247,9 @@ def group_signatures(
     ``values`` are the sensitive values by their codes.
     """
     counted = coded.count(_by_value)
-    records, fresh = int(counted[COUNTED].sum()), counted.filter("fresh")
-    guarantee.check_newcomers(np.bincount(fresh[VALUE].to_numpy(), weights=fresh[COUNTED].to_numpy()).astype(np.int64))
+    records, fresh = int(counted[COUNTED].sum()), counted.filter(pl.col("told").not_() & pl.col("moves"))
+    newcomers = np.bincount(fresh[VALUE].to_numpy(), weights=fresh[COUNTED].to_numpy()).astype(np.int64)
+    guarantee.check_counts(newcomers, int(counted.filter("told", "moves")[COUNTED].sum()))
     if not records:
         raise InfeasibleError(
             "nobody can be published: all the persons of this snapshot rest",
@@ -309,9 +310,9 @@ def in_bins(
 
 
 def _by_value(table: pl.DataFrame) -> pl.DataFrame:
-    """Work: how many records of each value there are, of those who were told nothing and of others."""
-    fresh = (pl.col(SIGN) < 0) & pl.col(EARLIER).is_null()
-    return table.group_by(VALUE, fresh.alias("fresh")).agg(pl.len().cast(pl.Int64).alias(COUNTED))
+    """Work: how many records of each value there are, of keepers, newcomers and movers."""
+    kinds = {"moves": pl.col(SIGN) < 0, "told": pl.col(EARLIER).is_not_null()}
+    return table.group_by(VALUE, **kinds).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
 
 def _widths(table: pl.DataFrame) -> pl.DataFrame:

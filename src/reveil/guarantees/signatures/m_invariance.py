@@ -151,10 +151,10 @@ class MInvariance(SignatureGuarantee):
         rests[now.movers[len(memory.known) - told < self.m]] = True
         return replace(now, resting=rests)
 
-    def check_newcomers(self, counts: IntArray) -> None:
+    def check_counts(self, newcomers: IntArray, movers: int) -> None:  # noqa: ARG002
         """Refuse newcomers among whom one value is too frequent."""
-        if not is_eligible(counts, self.m):
-            most = counts.sum() // counts.max()
+        if not is_eligible(newcomers, self.m):
+            most = newcomers.sum() // newcomers.max()
             raise InfeasibleError(
                 f"the new records are not {self.m}-eligible: more than 1/{self.m} of them have the same value",
                 hint=f"The largest m that fits them is {most}. Use that, or 'tau-safety', which adds counterfeits and "

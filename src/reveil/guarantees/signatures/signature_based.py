@@ -109,8 +109,18 @@ class SignatureGuarantee(Guarantee):
     def situation(self, memory: Memory, schema: Schema) -> Situation:
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""
 
-    def check_newcomers(self, counts: IntArray) -> None:
-        """Refuse a snapshot by how many of those who were told nothing have each value."""
+    def checked_situation(self, memory: Memory, schema: Schema) -> Situation:
+        """Return the situation of everybody, or refuse it by what can be counted of it."""
+        self.check_changed(int(memory.changed.sum()))
+        now = self.situation(memory, schema)
+        self.check_counts(np.bincount(now.values[now.fresh]), len(now.movers))
+        return now
+
+    def check_changed(self, persons: int) -> None:
+        """Refuse a snapshot in which so many people have another sensitive value than before."""
+
+    def check_counts(self, newcomers: IntArray, movers: int) -> None:
+        """Refuse a snapshot by how many newcomers have each value, and how many people a value they were not told."""
 
     def reason_against_shards(self, schema: Schema) -> str | None:  # noqa: ARG002
         """Say why releases are made in one memory, or None where a table may be worked on in shards."""
@@ -126,8 +136,7 @@ class SignatureGuarantee(Guarantee):
         self.check(snapshot.schema, method)
         memory = check_memory(self.kind, request.memory)
         codes = request.codes
-        now = self.situation(memory, snapshot.schema)
-        self.check_newcomers(np.bincount(now.values[now.fresh]))
+        now = self.checked_situation(memory, snapshot.schema)
         withheld = int(now.resting.sum())
         if withheld == codes.n:
             raise InfeasibleError(

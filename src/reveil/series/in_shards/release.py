@@ -125,6 +125,7 @@ class LargeRelease:
         seed = whole_in(self.settings["seed"])
         rng = Dice(vault.key.stream(seed, number, table.submission.digest, about)).child("assembly")
         compared = self._compared(meaning, recalled, rng)
+        self.guarantee.check_changed(int(compared["changed"].sum()))
         grouped = self._grouped(meaning, rng)
         manifest = self._manifest(meaning, grouped, int(compared["left"].sum()), rows)
         measures: dict[str, JSON] = {"gcp": grouped.width}
