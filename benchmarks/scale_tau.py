@@ -1,4 +1,4 @@
-"""Past one memory under tau-safety or m-invariance: the tables of two releases, made part by part, and what each release costs.
+"""Past one memory, people who keep signatures: the tables of two releases, made part by part, and what each costs.
 
 Of the people of the first table, one in ten has left in the second, one in ten is new there, and of those who stayed
 one in a hundred has another value. No more than one part of a table is in memory while it is made.

@@ -16,6 +16,7 @@ import reveil as rv
 from reveil.core.errors import (
     ConfigError,
     DataError,
+    FileError,
     InfeasibleError,
     PendingError,
     RefusedError,
@@ -303,6 +304,24 @@ def test_persons_with_two_records_are_refused(tiny, tmp_path):
     raw = written(tmp_path, pl.concat([frame, frame[:3]]), "table")
     with pytest.raises(DataError, match="names 3 records of persons who have another one"):
         publish_file(config_of(tmp_path), raw, f"{tmp_path}/out/")
+
+
+def test_no_room_in_the_temporary_folder(tiny, tmp_path, monkeypatch):
+    def full(self, path, **_):
+        raise OSError(28, "No space left on device: D1")
+
+    raw = [written(tmp_path, frame, f"table-{n}") for n, frame in enumerate(months(rows=300, many=2))]
+    config = config_of(tmp_path)
+    publish_file(config, raw[0], f"{tmp_path}/out-1/")
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_ipc", full)
+        with pytest.raises(FileError, match="temporary file") as found:
+            publish_file(config, raw[1], f"{tmp_path}/out-2/")
+    assert found.value.exit_code == 2
+    assert str(found.value.file) == str(tiny)
+    assert "D1" not in str(found.value)
+    assert len(rv.Series.of(config).history()) == 1
+    assert publish_file(config, raw[1], f"{tmp_path}/out-2/").how == "published"
 
 
 @pytest.mark.slow

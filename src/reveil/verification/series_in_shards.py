@@ -8,7 +8,6 @@ What is compared is what is compared in memory, by the same judge of the guarant
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -20,6 +19,7 @@ import polars as pl
 from reveil.core.errors import VerificationError
 from reveil.core.json_values import thawed
 from reveil.core.levels import worst
+from reveil.engines.scratch import written
 from reveil.releases.files import read_table
 from reveil.releases.folders import check_folder, part_name
 from reveil.releases.parsing import assemble
@@ -397,8 +397,7 @@ class RulePeople:
         broken, new = judge.rule_of_people(now, self.members, self.asked, record, number)
         fresh = new.select(pl.lit(value=True).alias("new"), pl.col("who").alias(NUMBER), pl.col("now").alias("mark"))
         shown = table.drop("said", PIECE).join(fresh, on=[NUMBER, "mark"], how="left")
-        draft = Path(self.folder) / f".{secrets.token_hex(8)}"
-        shown.with_columns(pl.col("new").fill_null(value=False)).sort(NUMBER).write_ipc(draft)
-        draft.replace(shown_path(Path(self.folder), bucket))
+        shown = shown.with_columns(pl.col("new").fill_null(value=False)).sort(NUMBER)
+        written(shown, shown_path(Path(self.folder), bucket))
         sets = json.dumps(new["now"].unique().sort().to_list())
         return pl.DataFrame([(bucket, broken, sets)], schema=_RULED, orient="row")

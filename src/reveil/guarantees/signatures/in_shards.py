@@ -311,8 +311,8 @@ def in_bins(
 
 def _by_value(table: pl.DataFrame) -> pl.DataFrame:
     """Work: how many records of each value there are, of keepers, newcomers and movers."""
-    kinds = {"moves": pl.col(SIGN) < 0, "told": pl.col(EARLIER).is_not_null()}
-    return table.group_by(VALUE, **kinds).agg(pl.len().cast(pl.Int64).alias(COUNTED))
+    moves, told = pl.col(SIGN) < 0, pl.col(EARLIER).is_not_null()
+    return table.group_by(VALUE, moves.alias("moves"), told.alias("told")).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
 
 def _widths(table: pl.DataFrame) -> pl.DataFrame:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.engines.scratch import written
 from reveil.series.in_shards.comparing import gone_path, records_path
-from reveil.series.in_shards.ordered import BUCKET, HIGH, LOW, read_bucket, written
+from reveil.series.in_shards.ordered import BUCKET, HIGH, LOW, read_bucket
 from reveil.series.in_shards.recalled import PERSONS
 from reveil.series.judging import ledger_of
 from reveil.series.signatures import TOLD_SIGNATURES
