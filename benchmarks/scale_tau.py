@@ -1,4 +1,4 @@
-"""Past one memory under tau-safety: the tables of two releases, made part by part, and what each release costs.
+"""Past one memory, people who keep signatures: the tables of two releases, made part by part, and what each costs.
 
 Of the people of the first table, one in ten has left in the second, one in ten is new there, and of those who stayed
 one in a hundred has another value. No more than one part of a table is in memory while it is made.
@@ -44,7 +44,7 @@ def parts(rows: int, release: int) -> Iterator[pl.DataFrame]:
         yield pl.concat([stay, new.with_columns(pid=pl.Series(np.arange(rows + at, rows + at + new.height)))])
 
 
-def make(rows: int, folder: Path, engines: dict[str, int], effort: str) -> None:
+def make(rows: int, folder: Path, engines: dict[str, int], guarantee: str, effort: str) -> None:
     """Write the tables in parts, and a config for each engine."""
     for release in (1, 2):
         table = folder / f"table-{release}"
@@ -56,7 +56,7 @@ def make(rows: int, folder: Path, engines: dict[str, int], effort: str) -> None:
         (folder / f"{engine}.toml").write_text(
             f'[series]\nname = "{engine}"\nseed = 1\nvault = "{engine}.vault"\narchive = false\n'
             f'[columns]\npid = "person"\n{roles}\ndisease = "sensitive"\n'
-            f'[guarantee]\nkind = "tau-safety"\nm = {M}\neffort = "{effort}"\n[engine]\nshard_rows = {shard_rows}\n'
+            f'[guarantee]\nkind = "{guarantee}"\nm = {M}\neffort = "{effort}"\n[engine]\nshard_rows = {shard_rows}\n'
             + ('kind = "spark"\nmaster = "local[2]"\n' if engine == "spark" else "")
         )
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,15 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.core.errors import ConfigError, DataError, PendingError, VerificationError
+from reveil.core.errors import (
+    ConfigError,
+    DataError,
+    FileError,
+    InfeasibleError,
+    PendingError,
+    RefusedError,
+    VerificationError,
+)
 from reveil.engines import scratch
 from reveil.engines import settings as engine_settings
 from reveil.guarantees.signatures import by_counts, in_shards
@@ -51,8 +60,11 @@ def people(ids, rng):
     )
 
 
-def months(rows=ROWS, many=4, seed=0):
-    """Yield tables: a tenth leaves, half of those who left come back, a twentieth changes, as many are new."""
+def months(rows=ROWS, many=4, seed=0, *, calm=False):
+    """Yield tables: a tenth leaves, half of those who left come back, a twentieth changes, as many are new.
+
+    ``calm``: nobody comes back or changes.
+    """
     rng = np.random.default_rng(seed)
     frame, out = people(range(rows), rng), None
     for month in range(many):
@@ -61,18 +73,19 @@ def months(rows=ROWS, many=4, seed=0):
         back, out = out, frame.filter(leave)
         frame = frame.filter(~leave)
         value = pl.Series([f"D{v}" for v in rng.integers(0, 12, frame.height)])
-        changed = pl.Series(rng.random(frame.height) < 0.05)
+        changed = pl.Series(rng.random(frame.height) < (0 if calm else 0.05))
         frame = frame.with_columns(
             disease=pl.select(pl.when(changed).then(value).otherwise(frame["disease"])).to_series(),
             zip=pl.select(pl.when(changed).then(frame["zip"] + 1).otherwise(frame["zip"])).to_series(),
         )
         fresh = people(range(rows * (month + 2), rows * (month + 2) + rows // 10), rng)
-        frame = pl.concat([frame, fresh, *([] if back is None else [back[: back.height // 2]])])
+        frame = pl.concat([frame, fresh, *([] if back is None or calm else [back[: back.height // 2]])])
 
 
 COLUMNS = 'pid = "person"\nage = "quasi"\nzip = "quasi"\nsex = "quasi"\ndisease = "sensitive"\n'
 DOMAIN = [f"D{v}" for v in range(12)]
 ASKED = 'kind = "tau-safety"\nm = 3\neffort = "quick"\n'
+M_INVARIANCE = ASKED.replace("tau-safety", "m-invariance")
 
 
 def config_of(folder, *, asked=ASKED, engine="shard_rows = 100\n", more="", name="reveil.toml"):
@@ -105,10 +118,11 @@ def files(folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("effort", ["quick", "normal"])
-def test_a_series_in_shards_keeps_its_rule(tiny, tmp_path, effort):
+@pytest.mark.parametrize("asked", [ASKED, M_INVARIANCE], ids=["tau-safety", "m-invariance"])
+def test_a_series_in_shards_keeps_its_rule(tiny, tmp_path, asked, effort):
     """All releases are judged anew in memory, from their bytes, the archive and the tables."""
     frames = list(months())
-    asked = ASKED.replace("quick", effort)
+    asked = asked.replace("quick", effort)
     config, found, tables = published(tmp_path, frames, asked=asked)
     for answer, frame in zip(found, frames, strict=True):
         manifest = answer.release.manifest
@@ -130,24 +144,101 @@ def test_a_series_in_shards_keeps_its_rule(tiny, tmp_path, effort):
 
 
 @pytest.mark.slow
-def test_the_audit_finds_nobody_above_the_bound(tiny, tmp_path):
-    frames = list(months(rows=240, many=3, seed=9))
-    config, _, tables = published(tmp_path, frames)
+@pytest.mark.parametrize(("asked", "calm"), [(ASKED, False), (M_INVARIANCE, True)], ids=["tau-safety", "m-invariance"])
+def test_the_audit_finds_nobody_above_the_bound(tiny, tmp_path, asked, calm):
+    frames = list(months(rows=240, many=3, seed=9, calm=calm))
+    config, found, tables = published(tmp_path, frames, asked=asked)
+    assert all(answer.note is None for answer in found[1:]), "nothing is beyond what is claimed"
     outs = [f"{tmp_path}/out-{n}/manifest.json" for n in (1, 2, 3)]
     audit = rv.audit(outs, config.schema, truth=tables, known="events", table_risks=False)
     assert audit.held
 
 
 @pytest.mark.slow
-def test_memory_and_shards_take_turns(tiny, tmp_path):
+@pytest.mark.parametrize("asked", [ASKED, M_INVARIANCE], ids=["tau-safety", "m-invariance"])
+def test_memory_and_shards_take_turns(tiny, tmp_path, asked):
     """A series may be in memory at first, or in between: vault and judge find what they need in any order."""
-    frames = list(months(many=3, seed=5))
+    frames = list(months(many=4, seed=5))
     config, tables = None, []
-    for n, (frame, rows) in enumerate(zip(frames, (100_000, 100, 100_000), strict=True), start=1):
-        config = config_of(tmp_path, engine=f"shard_rows = {rows}\n")
+    for n, (frame, rows) in enumerate(zip(frames, (100_000, 100, 100_000, 100), strict=True), start=1):
+        config = config_of(tmp_path, asked=asked, engine=f"shard_rows = {rows}\n")
         tables.append(written(tmp_path, frame, f"table-{n}"))
         made = publish_file(config, tables[-1], f"{tmp_path}/out-{n}/").release.manifest
         assert (made.engine is None) == (rows == 100_000)
+    assert verify_series(config, tables).broken == []
+
+
+@pytest.mark.parametrize("asked", [ASKED, M_INVARIANCE], ids=["tau-safety", "m-invariance"])
+def test_as_many_counterfeits_as_in_memory(tiny, tmp_path, asked):
+    """The quick effort decides by counts alone: where nobody moves, as many are made up, in as many groups."""
+    frames = list(months(rows=400, many=2, seed=11, calm=True))
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    published(begun, frames[:1], asked=asked)
+    found = []
+    for rows in (100, 100_000):
+        place = tmp_path / str(rows)
+        subprocess.run(["cp", "-r", str(begun), str(place)], check=True)  # noqa: S607
+        config = config_of(place, asked=asked, engine=f"shard_rows = {rows}\n")
+        made = publish_file(config, written(place, frames[1], "table-2"), f"{place}/out-2/").release.manifest
+        facts = rv.Series.of(config).releases()[-1][0].facts
+        found.append((made.counterfeits.total, made.groups, facts["fewest_counterfeits"]))
+    assert found[0] == found[1]
+    assert found[0][0] == found[0][2]
+
+
+def test_newcomers_that_are_not_eligible_are_refused(tiny, tmp_path):
+    """With the words of memory; nothing is told, and a table that is mended goes on."""
+    frames = list(months(rows=400, many=2, seed=11, calm=True))
+    config, _, _ = published(tmp_path, frames[:1], asked=M_INVARIANCE)
+    known = set(frames[0]["pid"])
+    spoiled = frames[1].with_columns(
+        disease=pl.when(pl.col("pid").is_in(known)).then("disease").otherwise(pl.lit("D0"))
+    )
+    said = []
+    for rows in (100, 100_000):
+        asked = config_of(tmp_path, asked=M_INVARIANCE, engine=f"shard_rows = {rows}\n")
+        with pytest.raises(InfeasibleError, match="not 3-eligible") as refused:
+            publish_file(asked, written(tmp_path, spoiled, f"spoiled-{rows}"), f"{tmp_path}/out-2/")
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert not list((config.vault_path / "releases").glob("000002*"))
+    assert publish_file(config, written(tmp_path, frames[1], "table-2"), f"{tmp_path}/out-2/").how == "published"
+
+
+@pytest.mark.parametrize("more", ["fixed = true", "strict = false"])
+def test_values_that_never_change_and_the_rule_of_the_source(tiny, tmp_path, more):
+    """By turns in memory and in shards; where nobody changes, a table in which somebody does is refused."""
+    frames = list(months(rows=400, many=3, seed=5, calm="fixed" in more))
+    asked, tables = f"{ASKED}{more}\n", []
+    for n, (frame, rows) in enumerate(zip(frames, (100, 100_000, 100), strict=True), start=1):
+        config = config_of(tmp_path, asked=asked, engine=f"shard_rows = {rows}\n")
+        tables.append(written(tmp_path, frame, f"table-{n}"))
+        made = publish_file(config, tables[-1], f"{tmp_path}/out-{n}/").release.manifest
+        assert (made.engine is None) == (rows == 100_000)
+    assert verify_series(config, tables).broken == []
+    if "strict" in more:
+        assert made.promise.grade == "none"
+        return
+    other = frames[-1].with_columns(disease=pl.col("disease").replace("D0", "D1"))
+    raw, said = written(tmp_path, other, "other"), []
+    for rows in (100, 100_000):
+        config = config_of(tmp_path, asked=asked, engine=f"shard_rows = {rows}\n")
+        with pytest.raises(RefusedError, match="which fixed = true excludes") as refused:
+            publish_file(config, raw, f"{tmp_path}/out-4/")
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+    assert len(rv.Series.of(config).history()) == 3
+
+
+@pytest.mark.parametrize("rows", [100, 100_000], ids=["shards", "memory"])
+def test_people_of_an_earlier_release_come_back_alone(tiny, tmp_path, rows):
+    """Nobody of the last release is there: what was told before that is no more asked about."""
+    rng = np.random.default_rng(3)
+    one, other = people(range(300), rng), people(range(300, 600), rng)
+    asked = {"asked": M_INVARIANCE.replace("m = 3", "m = 2"), "engine": f"shard_rows = {rows}\n"}
+    config, found, tables = published(tmp_path, [one, other, one], **asked)
+    assert "none of the 300 persons of the last release" in found[2].note
     assert verify_series(config, tables).broken == []
 
 
@@ -215,6 +306,24 @@ def test_persons_with_two_records_are_refused(tiny, tmp_path):
         publish_file(config_of(tmp_path), raw, f"{tmp_path}/out/")
 
 
+def test_no_room_in_the_temporary_folder(tiny, tmp_path, monkeypatch):
+    def full(self, path, **_):
+        raise OSError(28, "No space left on device: D1")
+
+    raw = [written(tmp_path, frame, f"table-{n}") for n, frame in enumerate(months(rows=300, many=2))]
+    config = config_of(tmp_path)
+    publish_file(config, raw[0], f"{tmp_path}/out-1/")
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_ipc", full)
+        with pytest.raises(FileError, match="temporary file") as found:
+            publish_file(config, raw[1], f"{tmp_path}/out-2/")
+    assert found.value.exit_code == 2
+    assert str(found.value.file) == str(tiny)
+    assert "D1" not in str(found.value)
+    assert len(rv.Series.of(config).history()) == 1
+    assert publish_file(config, raw[1], f"{tmp_path}/out-2/").how == "published"
+
+
 @pytest.mark.slow
 def test_people_who_were_told_too_much_rest(tiny, tmp_path):
     """With eight values and m = 3 nobody can change twice: whoever has no three values left is withheld."""
@@ -238,9 +347,8 @@ def test_people_who_were_told_too_much_rest(tiny, tmp_path):
     [
         (f'kind = "tau-safety"\nm = 3\nblind = true\ndomain = {DOMAIN!r}\n', "draws its groups"),
         ('kind = "tau-safety"\nm = 3\nform = "angelized"\n', "two tables"),
-        ('kind = "tau-safety"\nm = 3\nfixed = true\n', "fixed = true compares"),
-        ('kind = "tau-safety"\nm = 3\nstrict = false\n', "for comparison"),
-        ('kind = "m-invariance"\nm = 3\n', "compared in one memory"),
+        ('kind = "tau-safety"\nm = {disease = 3}\n', "settings by column"),
+        ('kind = "worlds"\nl = 3\n', "compared in one memory"),
         ('kind = "tau-safety"\nm = 3\n[method]\nkind = "bang"\n', "BANG file"),
     ],
 )
@@ -303,6 +411,13 @@ def forgets_what_movers_were_told(usual):
     return apart
 
 
+def takes_everybody_for_changed(usual):
+    def situation(self, memory, schema):
+        return usual(self, replace(memory, changed=np.ones(len(memory.values), np.bool_)), schema)
+
+    return situation
+
+
 LOST = [
     (loses_a_record, "not published|not as many rows|another number of groups"),
     (doubles_a_record, "published twice|another number of groups|not as many"),
@@ -311,15 +426,16 @@ LOST = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("owner", "name", "made", "said"),
+    ("asked", "owner", "name", "made", "said"),
     [
-        (by_counts._Placing, "_apart", forgets_what_movers_were_told, "persons would get a signature"),
-        *(pytest.param(in_shards.DealRegion, "__call__", *case) for case in LOST),
+        (ASKED, by_counts._Placing, "_apart", forgets_what_movers_were_told, "persons would get a signature"),
+        (M_INVARIANCE, rv.MInvariance, "situation", takes_everybody_for_changed, "who stayed would get another"),
+        *(pytest.param(ASKED, in_shards.DealRegion, "__call__", *case) for case in LOST),
     ],
 )
-def test_the_judge_finds_what_the_publisher_does_wrong(tiny, tmp_path, monkeypatch, owner, name, made, said):
+def test_the_judge_finds_what_the_publisher_does_wrong(tiny, tmp_path, monkeypatch, asked, owner, name, made, said):
     frames = list(months(many=2, seed=3))
-    config, _, _ = published(tmp_path, frames[:1])
+    config, _, _ = published(tmp_path, frames[:1], asked=asked)
     raw = written(tmp_path, frames[1], "table-2")
     with sabotaged(monkeypatch, owner, name, made), pytest.raises((VerificationError, ValueError), match=said):
         publish_file(config, raw, f"{tmp_path}/out-2/")
@@ -344,10 +460,11 @@ def test_the_judge_finds_parts_in_the_order_of_pseudonyms(tiny, tmp_path, monkey
 
 
 @pytest.mark.slow
-def test_the_judge_finds_a_forgotten_signature(tiny, tmp_path, monkeypatch):
+@pytest.mark.parametrize("asked", [ASKED, M_INVARIANCE], ids=["tau-safety", "m-invariance"])
+def test_the_judge_finds_a_forgotten_signature(tiny, tmp_path, monkeypatch, asked):
     """A vault that does not remember what the people of a bucket were told is not believed at the next release."""
     frames = list(months(many=2, seed=4))
-    config = config_of(tmp_path)
+    config = config_of(tmp_path, asked=asked)
     first = written(tmp_path, frames[0], "table-1")
 
     def forgetful(usual):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+import polars as pl
 
 from reveil.core.errors import FileError
 
@@ -45,6 +48,17 @@ class Scratch:
 def no_room(place: Path) -> FileError:
     """Return what is said where a temporary file cannot be written."""
     return FileError("a temporary file could not be written here", file=place, hint=_HINT)
+
+
+def written(table: pl.DataFrame, path: Path) -> Path:
+    """Write a file in a folder of the private one; it has its name only when it is whole: work may be done twice."""
+    draft = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
+    try:
+        table.write_ipc(draft, compression="uncompressed")
+        draft.replace(path)
+    except (OSError, pl.exceptions.PolarsError):
+        raise no_room(path.parent.parent.parent) from None
+    return path
 
 
 def _locked(descriptor: int) -> bool:

@@ -37,15 +37,19 @@ def remark(context: ReleaseContext, guarantee: Guarantee, *, began: bool) -> str
     events = context.events
     if events is None:
         return None
-    before = events.count(Event.UNCHANGED) + events.count(Event.UPDATE)
     changed = [
         differs.sum()
         for name in context.submission.snapshot.schema.sensitive
         if (differs := events.differs.get(name)) is not None
     ]
-    caution = guarantee.traits.caution
-    counts = {"before": before, "returned": events.count(Event.RETURN), "changed": int(sum(changed))}
-    return all_new(events) or (None if caution is None else caution.warning(**counts))
+    return cautioned(events, int(sum(changed)), guarantee)
+
+
+def cautioned(events: Happened, changed: int, guarantee: Guarantee) -> str | None:
+    """Return what the owner should know of what happened to people, of whom so many have another sensitive value."""
+    before = events.count(Event.UNCHANGED) + events.count(Event.UPDATE)
+    caution, counts = guarantee.traits.caution, {"before": before, "returned": events.count(Event.RETURN)}
+    return all_new(events) or (None if caution is None else caution.warning(**counts, changed=changed))
 
 
 def noted(*notes: str | None) -> str | None:

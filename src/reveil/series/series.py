@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
-from reveil.guarantees.signatures.tau_safety import TauSafety
+from reveil.guarantees.signatures.signature_based import SignatureGuarantee
 from reveil.releases.files import KeptFiles, output_path, release_target
 from reveil.releases.folders import place_of
 from reveil.releases.placing import undisturbed
@@ -169,7 +169,7 @@ class Series(SeriesBase):
 
     def _large(self, vault: DuckDBVault, table: OpenedTable) -> LargeRelease:
         """Return the way of a release of a table in shards; its guarantee was asked whether it can be."""
-        assert isinstance(self.guarantee, TauSafety)  # noqa: S101
+        assert isinstance(self.guarantee, SignatureGuarantee)  # noqa: S101
         return LargeRelease(vault, table, self.guarantee, self.name, self._settings(vault), self.archive, self.alarms)
 
     def _budget_ends(self, vault: Vault) -> str | None:

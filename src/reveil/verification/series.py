@@ -67,7 +67,8 @@ def judged(
     if judge.remembers:
         if books is not None:
             for some in books.parts() if judge.by_person else (books,):
-                judge.compare(some if record is books else record, judge.told_before(some, shown.number - 1))
+                before = shown.number - 1
+                judge.compare(some if record is books else record, judge.told_before(some, before), number=before)
         free = judge.excused(shown, asked, record)
         excused = free if free.any() else None
     verify(shown.release, truth, asked, placement=placement, dirty=dirty, excused=excused)
@@ -107,7 +108,7 @@ class Replay:
         if any(name.startswith("column_") for name in known.kept):
             compare_by_column(known, books, books.sensitive(), self.asked, number, since=since)
             return
-        judge.compare(known, judge.told_before(books, number), since=since)
+        judge.compare(known, judge.told_before(books, number), since=since, number=number)
 
 
 def strangers(who: AnyInts, fakes: AnyInts, of_row: AnyInts, first: int) -> tuple[AnyInts, int]:

@@ -8,7 +8,6 @@ What is compared is what is compared in memory, by the same judge of the guarant
 from __future__ import annotations
 
 import json
-import secrets
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -20,6 +19,7 @@ import polars as pl
 from reveil.core.errors import VerificationError
 from reveil.core.json_values import thawed
 from reveil.core.levels import worst
+from reveil.engines.scratch import written
 from reveil.releases.files import read_table
 from reveil.releases.folders import check_folder, part_name
 from reveil.releases.parsing import assemble
@@ -40,9 +40,9 @@ from reveil.verification.in_shards import (
     compare_rows,
     placements_of,
 )
-from reveil.verification.judges.tau_safety import MEMBERS, SETS, TauSafety
+from reveil.verification.judges.signatures import Signatures
 from reveil.verification.promised import Promised, same_levels, together
-from reveil.verification.record import Entry, MemoryRecord
+from reveil.verification.record import MemoryRecord
 from reveil.verification.shape import check_description, check_domains
 from reveil.verification.surface import check_parts
 
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
     from reveil.tables.pieces import TablePieces
     from reveil.tables.snapshot import Snapshot
     from reveil.verification.arrays import Ints
-    from reveil.verification.record import Update
+    from reveil.verification.record import Entry, Update
 
 _PART = pl.Schema({"part": pl.Int32})
 _RULED = pl.Schema({PIECE: pl.Int32, "broken": pl.Int64, "sets": pl.String})
-_MARKED = pl.Schema(
-    {NUMBER: pl.Int64, PIECE: pl.Int32, "row": pl.Int64, "group": pl.Int32, "mark": pl.Int64, "said": pl.String}
-)
 _ROW = "row"
+_ABOUT = {NUMBER: pl.Int64, PIECE: pl.Int32, _ROW: pl.Int64, "group": pl.Int32, "mark": pl.Int64, "value": pl.Int64}
+_MARKED = pl.Schema({**_ABOUT, "said": pl.String})
+_VALUES_OF_SETS = pl.Schema({"now": pl.Int64, "value": pl.Int64})
 
 
 class PeopleOfBuckets(Protocol):
@@ -71,22 +71,25 @@ class PeopleOfBuckets(Protocol):
         """Return the records of a bucket."""
 
     def recorded(self, bucket: int) -> pl.DataFrame:
-        """Return what the judge recorded of the people of a bucket: the rows of its table of sets."""
+        """Return what the judge recorded of the people of a bucket: the rows of its table of people."""
 
     def signatures(self, bucket: int) -> pl.DataFrame:
         """Return ``who`` was told which ``signature``, as the vault's books say."""
+
+    def last(self, bucket: int) -> pl.DataFrame:
+        """Return ``who``, ``present`` and the ``value`` (a text) with which each was seen last."""
 
 
 @dataclass(frozen=True)
 class SeriesSoFar:
     """What is known of the releases before: of people by bucket, of sets all together.
 
-    ``members`` is the judge's table of the values of sets, ``signatures`` has ``signature`` and ``value`` (a text) of
-    the vault's books. ``starts`` are the numbers of the first records of buckets.
+    ``members`` is the judge's table of the values of sets, if it has one; ``signatures`` has ``signature`` and
+    ``value`` (a text) of the vault's books. ``starts`` are the numbers of the first records of buckets.
     """
 
     people: PeopleOfBuckets
-    members: pl.DataFrame = field(repr=False)
+    members: pl.DataFrame | None = field(repr=False)
     signatures: pl.DataFrame = field(repr=False)
     starts: tuple[int, ...]
     rows: int
@@ -107,7 +110,7 @@ def judge_in_shards(
     before: SeriesSoFar,
     listed: TablePieces,
     shown: Path,
-) -> tuple[Release, Entry]:
+) -> tuple[Release, Update]:
     """Refuse a release in a folder that is not sound by itself, or breaks the rule of its series.
 
     ``shown`` is the folder for what is to be recorded of the people of each bucket (see :func:`shown_path`). Returns
@@ -147,27 +150,31 @@ def judge_in_shards(
         raise VerificationError("the manifest claims another level than the table", hint=f"The table has {achieved}.")
     members = pl.DataFrame(
         [(mark, value) for one in said for mark, values in one["sets"] for value in values],
-        schema={"now": pl.Int64, "value": pl.Int64},
+        schema=_VALUES_OF_SETS,
         orient="row",
     ).unique()
     ruled = marked.map(_people, _MARKED).each(PIECE, RulePeople(before, asked, members, str(shown)), _RULED).collect()
     marked.drop()
-    TauSafety.refuse_broken(int(ruled["broken"].sum()))
+    judge = judge_of_signatures(asked)
+    judge.refuse_broken(int(ruled["broken"].sum()))
     new = sorted({mark for text in ruled["sets"] for mark in json.loads(text)})
-    sets = TauSafety.recorded(pl.DataFrame({"who": [0] * len(new), "now": new}, schema=_NEW), members, asked)
-    return replace(release, source=folder), sets[1]
+    return replace(release, source=folder), judge.recorded_of_sets(pl.Series(new, dtype=pl.Int64), members)
 
 
-_NEW = {"who": pl.Int64, "now": pl.Int64}
+def judge_of_signatures(asked: Promised) -> type[Signatures]:
+    """Return the judge of a guarantee whose rule asks about each person by themselves."""
+    if not issubclass(asked.judge, Signatures):
+        raise TypeError(f"{asked.kind!r} is not judged in shards")
+    return asked.judge
 
 
-def entry_of_bucket(new: pl.DataFrame, asked: Promised) -> Update:
-    """Return what is to be recorded of the people (``who``) of a bucket and the sets (``now``) that are new to them."""
-    return TauSafety.recorded(new, pl.DataFrame(schema={"now": pl.Int64, "value": pl.Int64}), asked)[:1]
+def entry_of_bucket(new: pl.DataFrame, asked: Promised, number: int) -> Entry:
+    """Return what is to be recorded of the people (``who``) of a bucket, by their set (``now``) and ``value``."""
+    return judge_of_signatures(asked).recorded(new, asked, number)
 
 
 def shown_path(folder: Path, bucket: int) -> Path:
-    """Return where lies which row shows which record of a bucket: number, row, group, mark, and whether it is new."""
+    """Return where lies which row shows which record of a bucket, its set and value, and whether that is recorded."""
     return folder / f"shown-{bucket:05d}.arrow"
 
 
@@ -336,8 +343,9 @@ class JudgeSignatures:
             ],
         }
         shown = table.filter(pl.Series(real)).select(NUMBER, PIECE, _ROW, "group")
-        shown = shown.with_columns(pl.Series("mark", set_of_group[group[real]]), pl.lit(None, pl.String).alias("said"))
-        everything = pl.DataFrame([(-1, -1, -1, -1, 0, json.dumps(said))], schema=_MARKED, orient="row")
+        of_row = {"mark": set_of_group[group[real]], "value": marks[real]}
+        shown = shown.with_columns(pl.DataFrame(of_row)).with_columns(pl.lit(None, pl.String).alias("said"))
+        everything = pl.DataFrame([(-1, -1, -1, -1, 0, 0, json.dumps(said))], schema=_MARKED, orient="row")
         return pl.concat([shown.select(_MARKED.names()), everything])
 
     def _check_fakes(self, numbers: Ints, fakes: Ints, sizes: Ints) -> None:
@@ -352,12 +360,16 @@ class JudgeSignatures:
 class _BooksOfBucket:
     """What the vault's books say of the people of a bucket, as judges read them."""
 
-    told: pl.DataFrame
-    members: pl.DataFrame
+    before: SeriesSoFar
+    bucket: int
 
     def signatures(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return ``who`` and ``signature``, and the ``value`` of each member of each ``signature``."""
-        return self.told, self.members
+        return self.before.people.signatures(self.bucket), self.before.signatures
+
+    def last(self) -> pl.DataFrame:
+        """Return who is in the last release, and the value with which each was seen last."""
+        return self.before.people.last(self.bucket)
 
 
 @dataclass(frozen=True)
@@ -373,19 +385,19 @@ class RulePeople:
         """Apply the rule to the people of a bucket, all of whom are here."""
         if not table.height:
             return _RULED.to_frame()
-        bucket = int(table[PIECE][0])
-        record = MemoryRecord()
-        recorded = self.before.people.recorded(bucket)
-        record.kept = {SETS.name: recorded.select(SETS.schema.keys()), MEMBERS.name: self.before.members}
-        if self.before.number > 1:
-            books: Any = _BooksOfBucket(self.before.people.signatures(bucket), self.before.signatures)
-            TauSafety.compare(record, TauSafety.told_before(books, self.before.number - 1))
-        now = table.select(who=NUMBER, now="mark")
-        broken, new = TauSafety.rule_of_people(now, self.members, self.asked, record)
-        fresh = new.rename({"who": NUMBER, "now": "mark"}).with_columns(pl.lit(value=True).alias("new"))
+        bucket, number = int(table[PIECE][0]), self.before.number
+        judge, record = judge_of_signatures(self.asked), MemoryRecord()
+        record.kept[judge.of_people.name] = self.before.people.recorded(bucket).select(judge.of_people.schema.keys())
+        if judge.of_sets is not None and self.before.members is not None:
+            record.kept[judge.of_sets.name] = self.before.members
+        if number > 1:
+            books: Any = _BooksOfBucket(self.before, bucket)
+            judge.compare(record, judge.told_before(books, number - 1), number=number - 1)
+        now = table.select("value", who=NUMBER, now="mark")
+        broken, new = judge.rule_of_people(now, self.members, self.asked, record, number)
+        fresh = new.select(pl.lit(value=True).alias("new"), pl.col("who").alias(NUMBER), pl.col("now").alias("mark"))
         shown = table.drop("said", PIECE).join(fresh, on=[NUMBER, "mark"], how="left")
-        draft = Path(self.folder) / f".{secrets.token_hex(8)}"
-        shown.with_columns(pl.col("new").fill_null(value=False)).sort(NUMBER).write_ipc(draft)
-        draft.replace(shown_path(Path(self.folder), bucket))
+        shown = shown.with_columns(pl.col("new").fill_null(value=False)).sort(NUMBER)
+        written(shown, shown_path(Path(self.folder), bucket))
         sets = json.dumps(new["now"].unique().sort().to_list())
         return pl.DataFrame([(bucket, broken, sets)], schema=_RULED, orient="row")

@@ -50,15 +50,18 @@ class Cluster:
         self.address = ""
         self._start("master", "--host", "127.0.0.1", "--port", "0")
         self.address = self._says("master", r"Starting Spark master at (spark://\S+)")
-        self.workers = [self._add(n) for n in range(workers)]
+        self.workers: list[subprocess.Popen[bytes]] = []
+        for _ in range(workers):
+            self.add()
 
-    def _add(self, number: int) -> subprocess.Popen[bytes]:
-        name = f"worker-{number}"
+    def add(self) -> None:
+        """Start another worker."""
+        name = f"worker-{len(self.workers)}"
         started = self._start(
             name, "--cores", "1", "--memory", "1g", "--work-dir", str(self.folder / f"{name}-work"), self.address
         )
         self._says(name, "Successfully registered with master ()")
-        return started
+        self.workers.append(started)
 
     def _start(self, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         import pyspark

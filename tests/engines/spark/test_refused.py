@@ -10,7 +10,7 @@ from reveil.core.errors import ExpressionError, InputError, ReveilError
 from reveil.engines.spark import failures, java, session, terms
 from reveil.engines.spark.failures import EngineError, in_our_words
 from tests.cli.run import reveil
-from tests.engines.spark import tables
+from tests.engines.spark import series, tables
 
 pytestmark = pytest.mark.spark
 
@@ -112,9 +112,40 @@ def test_a_session_that_writes_in_clear_is_refused(monkeypatch):
     assert "spark.io.encryption.enabled" in said.value.hint
 
 
-@pytest.mark.parametrize("kind", ["m-invariance", "worlds"])
+def test_what_is_missing_leaves_a_series_as_it_was(nobody, tmp_path, monkeypatch):
+    raw = series.make(tmp_path)
+    done = reveil("publish", raw[0], "-c", series.config(tmp_path), "-o", f"{tmp_path / '1'}/")
+    assert done.returncode == 0, done.stderr
+    two = ('kind = "spark"', 'master = "local[2]"')
+
+    def refused(said, *lines, **more):
+        config = series.config(tmp_path, *(lines or two), **more)
+        before = sorted(tmp_path.iterdir())
+        done = reveil("publish", raw[1], "-c", config, "-o", f"{tmp_path / '2'}/")
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+        assert sorted(tmp_path.iterdir()) == before
+        assert series.states(config) == ["confirmed"]
+
+    angelized = 'kind = "tau-safety"\nm = 2\nform = "angelized"'
+    refused("engine = 'spark' cannot be used here", asked=angelized)
+    refused("the engine has no master", two[0])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    refused(f"no Spark master answers at spark://127.0.0.1:{port}", two[0], f'master = "spark://127.0.0.1:{port}"')
+    monkeypatch.setenv("JAVA_HOME", fake_java(tmp_path, 'openjdk version "11.0.2" 2020-01-01'))
+    refused("Spark needs Java 17 or newer")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    refused("Spark needs Java, and there is none")
+    monkeypatch.setattr(session, "find_spec", lambda name: None)
+    refused("the engine spark needs pyspark, pyarrow, pandas")
+
+
+@pytest.mark.parametrize("kind", ["global", "worlds"])
 def test_a_guarantee_that_is_not_distributed(refused, tmp_path, monkeypatch, kind):
-    more = {"m-invariance": "m = 2", "worlds": "l = 2"}[kind]
+    more = {"global": 'l = 2\nstrategy = "constant-ratio"\nreleases = 2', "worlds": "l = 2"}[kind]
     text = tables.CONFIG.replace('kind = "static"\nk = 5\nl = 2', f'kind = "{kind}"\n{more}')
     monkeypatch.setattr(tables, "CONFIG", text)
     said = refused('master = "local[2]"')

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 import reveil as rv
 from reveil.core.defaults import in_force
+from reveil.core.errors import InfeasibleError
 from reveil.core.numbering import Scattered
 from reveil.core.randomness import Dice
 from reveil.engines.memory import MemoryEngine
 from reveil.grouping.cut_tree import quasi_column
+from reveil.grouping.hilbert import curve_places
 from reveil.guarantees.signatures.binned import BIN, split_bin
 from reveil.guarantees.signatures.by_counts import CountedDemand, decided, shared_out
 from reveil.guarantees.signatures.dealing import Places, places_among
@@ -25,38 +27,47 @@ from reveil.guarantees.signatures.sets import Sets
 from reveil.guarantees.static.in_shards import NUMBER
 from reveil.models.encoding import Attribute, Codes
 from reveil.testing.series import histories
-from tests.guarantees.test_signature_guarantees import QUASI, VALUES, judged, obeys, run
+from tests.guarantees.test_signature_guarantees import QUASI, VALUES, judged, obeys, run, table
 
 GENERATED = (Phase.explicit, Phase.generate)
 many = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow], phases=GENERATED)
 
 
-@dataclass(frozen=True)
-class InShards(rv.TauSafety):
-    """tau-safety whose groups are formed in shards of so many rows."""
-
-    kind = rv.TauSafety.kind
+class InShards:
+    """A guarantee whose groups are formed in shards of so many rows."""
 
     def form_groups(self, now, codes, rng, keys):
         rows = SHARD_ROWS[0]
         numbers = np.arange(now.size)
-        coded = situated(now, codes, numbers, rng.child("seats").permutation(now.size))
+        places = curve_places(codes) if self.takes_near else rng.child("places").bits(numbers)
+        coded = situated(now, codes, numbers, rng.child("seats").permutation(now.size), places)
         pieces = [coded[at : at + rows] for at in range(0, coded.height, rows)]
         shards = MemoryEngine(rows).scatter(pieces, coded_schema(len(codes.quasi)))
         quasi, effort = [attribute.meaning for attribute in codes.quasi], in_force(self, "effort")
         binned, decision, bins = in_bins(shards, coded.height, quasi, now.sets, now.domain, self.m, rows, effort)
         found = None
-        for table in sorted(binned.collect().partition_by(BIN), key=lambda table: table[BIN][0]):
-            part = table.sort(NUMBER)
+        for unsorted in sorted(binned.collect().partition_by(BIN), key=lambda part: part[BIN][0]):
+            part = unsorted.sort(NUMBER)
             attributes = [Attribute(a.meaning, part[quasi_column(i)].to_numpy()) for i, a in enumerate(codes.quasi)]
-            made = split_bin(Codes(tuple(attributes), (), part.height), part, decision.sets, effort)
             at = int(part[BIN][0])
+            dice = None if self.takes_near else rng.child("points", at)
+            made = split_bin(Codes(tuple(attributes), (), part.height), part, decision.sets, effort, dice)
             assert made.size == bins.base[at + 1] - bins.base[at]
             record = np.append(part[NUMBER].to_numpy(), -1)[made.record].astype(np.int32)
             whole = Groups(made.group, made.value, record, made.sets, made.signature, decision.fewest)
             found = whole if found is None else found.join(whole)
         assert found.size == bins.size
         return found
+
+
+@dataclass(frozen=True)
+class TauInShards(InShards, rv.TauSafety):
+    kind = rv.TauSafety.kind
+
+
+@dataclass(frozen=True)
+class MInShards(InShards, rv.MInvariance):
+    kind = rv.MInvariance.kind
 
 
 SHARD_ROWS = [5]
@@ -71,7 +82,7 @@ SHARD_ROWS = [5]
 )
 def test_the_bound_holds_whatever_the_shards(snapshots, seed, rows, effort):
     SHARD_ROWS[0] = rows
-    series = run(InShards(m=2, domain=tuple(VALUES), effort=effort), snapshots, seed)
+    series = run(TauInShards(m=2, domain=tuple(VALUES), effort=effort), snapshots, seed)
     obeys(series, 2)
     assert judged(series, snapshots) <= Fraction(1, 2)
     for frame, groups in zip(snapshots, series, strict=True):
@@ -83,9 +94,50 @@ def test_the_bound_holds_whatever_the_shards(snapshots, seed, rows, effort):
 def test_three_values_in_every_group(snapshots, seed, rows):
     SHARD_ROWS[0] = rows
     values = tuple("abcdefghij")
-    series = run(InShards(m=3, domain=values, effort="quick"), snapshots, seed, domain=values)
+    series = run(TauInShards(m=3, domain=values, effort="quick"), snapshots, seed, domain=values)
     obeys(series, 3)
     assert judged(series, snapshots) <= Fraction(1, 3)
+
+
+def comings_and_goings(seed, values="abcdef", releases=3):
+    """Return tables of people who come once, two with different values at a time, and leave once."""
+    rng = np.random.default_rng(seed)
+    there, tables = [], []
+    for _ in range(releases):
+        there = [row for row in there if rng.random() < 0.7]
+        for _ in range(int(rng.integers(0 if tables else 1, 3))):
+            for value in rng.choice(list(values), 2, replace=False):
+                there.append((int(rng.integers(0, 2**31)), int(rng.integers(0, 90)), value))
+        if not there:
+            break
+        tables.append(table(there))
+    return tables
+
+
+@many
+@given(st.integers(0, 2**32 - 1), st.integers(1, 7), st.sampled_from(["quick", "normal"]))
+def test_m_invariance_in_shards_as_long_as_nobody_returns_or_changes(seed, rows, effort):
+    SHARD_ROWS[0] = rows
+    snapshots = comings_and_goings(seed)
+    series = run(MInShards(m=2, effort=effort), snapshots, seed)
+    obeys(series, 2)
+    assert judged(series, snapshots) <= Fraction(1, 2)
+    for frame, groups in zip(snapshots, series, strict=True):
+        assert sum(len(members) for members, _ in groups) == frame.height
+    assert all(len(members) == len(values) for members, values in series[0])  # nobody is made up at first
+
+
+@settings(many, max_examples=40)
+@given(histories(values="abcd", max_persons=6, max_releases=2, nulls=QUASI), st.integers(1, 7))
+def test_newcomers_that_are_not_eligible_are_refused_as_in_memory(snapshots, rows):
+    SHARD_ROWS[0] = rows
+    found = []
+    for guarantee in (MInShards(m=2), rv.MInvariance(m=2)):
+        try:
+            found.append(len(run(guarantee, snapshots[:1])))
+        except InfeasibleError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
 
 
 @settings(many, max_examples=200)

@@ -15,7 +15,7 @@ from reveil.grouping.suppression import certainty_penalty
 from reveil.guarantees.signatures.forms import as_formed
 from reveil.guarantees.signatures.machine import bucketed
 from reveil.guarantees.signatures.searching import search_of
-from reveil.guarantees.signatures.space import CodePoints
+from reveil.guarantees.signatures.space import CodePoints, Space
 from reveil.guarantees.static.in_shards import NUMBER, SEAT, WIDTH, Shape, cell_column
 from reveil.models.encoding import Attribute, Codes
 from reveil.releases.release import taken
@@ -49,7 +49,7 @@ class SplitBins:
     """Work: the published rows of a bin.
 
     ``base`` (bins) is how many groups are in the bins before, by which groups get their ``numbers``; ``seats`` are the
-    dice of rows about nobody.
+    dice of rows about nobody, ``points`` those that stand for places where nearness is not looked at.
     """
 
     shape: Shape
@@ -59,6 +59,7 @@ class SplitBins:
     values: pl.Series = field(repr=False)
     effort: str
     seats: Dice
+    points: Dice | None
     returns: pl.Schema
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -70,7 +71,7 @@ class SplitBins:
         quasi = tuple(Attribute(domain, rows[quasi_column(a)].to_numpy()) for a, domain in enumerate(domains.quasi))
         codes = Codes(quasi, (), n)
         kept = rows[KEPT].to_numpy()
-        groups = split_bin(codes, rows, self.sets, self.effort)
+        groups = split_bin(codes, rows, self.sets, self.effort, self.points and self.points.child("bin", at))
         if groups.size != self.base[at + 1] - self.base[at]:
             raise ValueError("a bin has another number of groups than was decided")
         partition = as_formed(codes, groups)
@@ -97,13 +98,17 @@ class SplitBins:
         return pl.DataFrame({**beside, **renamed}).select(self.returns.names()).cast(dict(self.returns))  # type: ignore[arg-type]
 
 
-def split_bin(codes: Codes, rows: pl.DataFrame, sets: Sets, effort: str) -> Groups:
-    """Split each bucket of a bin, and exchange records as long as the effort allows; records are places in ``rows``."""
+def split_bin(codes: Codes, rows: pl.DataFrame, sets: Sets, effort: str, dice: Dice | None = None) -> Groups:
+    """Split each bucket of a bin, and exchange records as long as the effort allows; records are places in ``rows``.
+
+    Near records go together, or whom the dice choose.
+    """
     used, place = np.unique(rows[SIGN].to_numpy(), return_inverse=True)
     records = np.arange(codes.n, dtype=np.int32)
     buckets = bucketed(sets.take(used), place, rows[VALUE].to_numpy(), records)
     search = search_of(effort, codes)
-    groups = buckets.split(CodePoints(codes), swap=effort == Effort.QUICK)
+    points = CodePoints(codes) if dice is None else Space.nowhere(codes.n, dice).points
+    groups = buckets.split(points, swap=effort == Effort.QUICK)
     if search is not None:
         groups = search.exchanged_among(groups, np.asarray(rows[KEPT].to_numpy() == _NEWCOMER, np.bool_))
     # The sets of these groups are places among those of the whole release.

@@ -102,7 +102,7 @@ def _situation(guarantee: TauSafety, name: str, parts: tuple[str, ...], memory: 
         column for column in joint.schema.columns if column.role is not Role.SENSITIVE or column.name == name
     )
     try:
-        now = of_column.situation(memory, alone)
+        now = of_column.checked_situation(memory, alone)
         if memory.release == 1:
             _check_crowd(now, of_column, guarantee.counterfeits)
     except InfeasibleError as error:

@@ -1,4 +1,4 @@
-"""tau-safety for tables in shards: who keeps which signature bucket by bucket of people, groups bin by bin of records.
+"""Signatures for tables in shards: who keeps which signature bucket by bucket of people, groups bin by bin of records.
 
 Shards are joined with what was told by pseudonym (:mod:`reveil.series.in_shards`); what is left of a person is a record
 in codes with the signature that they keep, if any. Then
@@ -10,7 +10,8 @@ in codes with the signature that they keep, if any. Then
    part has equally many of each, as every half has in the split of a bucket.
 
 Which groups there are depends on the table, the dice and the size of a shard, and on nothing else. The proof takes the
-groups as given (:class:`~reveil.guarantees.signatures.tau_safety.TauSafety`).
+groups as given (:class:`~reveil.guarantees.signatures.tau_safety.TauSafety`). Where a guarantee chooses by dice instead
+of by nearness, dice are what the curve goes along, and the points of a bin.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ from reveil.guarantees.static.in_shards import NUMBER, SEAT, WIDTH, Shape
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy.typing as npt
+
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.randomness import Dice
     from reveil.engines.shards import Engine, Shards
     from reveil.guarantees.base import Memory
+    from reveil.guarantees.signatures.signature_based import SignatureGuarantee
     from reveil.guarantees.signatures.situation import Situation
-    from reveil.guarantees.signatures.tau_safety import TauSafety
     from reveil.models.domains import Domain
     from reveil.models.encoding import Codes
     from reveil.tables.notation import Form
@@ -68,7 +71,7 @@ class SituateRecords:
     ``assembly`` are the dice by which rows lie in the published order.
     """
 
-    guarantee: TauSafety
+    guarantee: SignatureGuarantee
     schema: Schema
     assembly: Dice
 
@@ -76,17 +79,20 @@ class SituateRecords:
         """Return the records that are published, in codes, and how many rest."""
         now = self.guarantee.situation(memory, self.schema)
         seats = self.assembly.child("seats").bits(numbers) >> np.uint64(64 - _SIGNED)
-        return situated(now, codes, numbers, seats.astype(np.int64)), int(now.resting.sum())
+        places = curve_places(codes) if self.guarantee.takes_near else self.assembly.child("places").bits(numbers)
+        return situated(now, codes, numbers, seats.astype(np.int64), places), int(now.resting.sum())
 
 
-def situated(now: Situation, codes: Codes, numbers: IntArray, seats: IntArray) -> pl.DataFrame:
+def situated(
+    now: Situation, codes: Codes, numbers: IntArray, seats: IntArray, places: npt.NDArray[np.uint64]
+) -> pl.DataFrame:
     """Return the records that are published, in codes; seats are the dice by which their rows lie."""
     movers = now.movers
     texts = now.told_values(movers).texts().cast(pl.String) if len(movers) else pl.Series([], dtype=pl.String)
     place = np.full(now.size, len(movers), np.int64)  # of what everybody else was told: nothing
     place[movers] = np.arange(len(movers))
     told = pl.concat([texts.rename(EARLIER), pl.Series(EARLIER, [None], pl.String)]).gather(place)
-    columns: dict[str, object] = {NUMBER: numbers, SEAT: seats, PLACE: curve_places(codes)}
+    columns: dict[str, object] = {NUMBER: numbers, SEAT: seats, PLACE: places}
     columns |= {quasi_column(a): attribute.codes for a, attribute in enumerate(codes.quasi)}
     sign = np.where(now.resting, -1, now.usable).astype(np.int32)
     columns |= {VALUE: now.values, SIGN: sign, EARLIER: told}
@@ -230,7 +236,7 @@ def group_signatures(
     engine: Engine,
     coded: Shards,
     shape: Shape,
-    guarantee: TauSafety,
+    guarantee: SignatureGuarantee,
     memory: Memory,
     values: pl.Series,
     effort: str,
@@ -240,7 +246,10 @@ def group_signatures(
 
     ``values`` are the sensitive values by their codes.
     """
-    records = int(coded.count(_rows_of)[COUNTED].sum())
+    counted = coded.count(_by_value)
+    records, fresh = int(counted[COUNTED].sum()), counted.filter(pl.col("told").not_() & pl.col("moves"))
+    newcomers = np.bincount(fresh[VALUE].to_numpy(), weights=fresh[COUNTED].to_numpy()).astype(np.int64)
+    guarantee.check_counts(newcomers, int(counted.filter("told", "moves")[COUNTED].sum()))
     if not records:
         raise InfeasibleError(
             "nobody can be published: all the persons of this snapshot rest",
@@ -252,7 +261,15 @@ def group_signatures(
     rows_type, forms = typed_rows(shape)
     numbers = Scattered(bins.size, assembly.child("group numbers"))
     split = SplitBins(
-        shape, decision.sets, bins.base, numbers, values, effort, assembly.child("counterfeit seats"), rows_type
+        shape,
+        decision.sets,
+        bins.base,
+        numbers,
+        values,
+        effort,
+        assembly.child("counterfeit seats"),
+        None if guarantee.takes_near else assembly.child("points"),
+        rows_type,
     )
     rows = binned.each(BIN, split, rows_type)
     binned.drop()
@@ -292,8 +309,10 @@ def in_bins(
     return placed.each(REGION, deal, deal.returns), decision, deal.bins
 
 
-def _rows_of(table: pl.DataFrame) -> pl.DataFrame:
-    return pl.DataFrame({COUNTED: [table.height]}, schema={COUNTED: pl.Int64})
+def _by_value(table: pl.DataFrame) -> pl.DataFrame:
+    """Work: how many records of each value there are, of keepers, newcomers and movers."""
+    moves, told = pl.col(SIGN) < 0, pl.col(EARLIER).is_not_null()
+    return table.group_by(VALUE, moves.alias("moves"), told.alias("told")).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
 
 def _widths(table: pl.DataFrame) -> pl.DataFrame:

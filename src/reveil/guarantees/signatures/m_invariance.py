@@ -22,6 +22,7 @@ from reveil.guarantees.signatures.space import Space
 from reveil.guarantees.traits import Caution, Refusal, Traits
 
 if TYPE_CHECKING:
+    from reveil.core.arrays import IntArray
     from reveil.core.randomness import Dice
     from reveil.grouping.bang.keys import KeyArray
     from reveil.grouping.groupers.base import Grouper
@@ -95,8 +96,14 @@ class MInvariance(SignatureGuarantee):
         )
 
     @property
-    def _last_only(self) -> bool:
+    def last_only(self) -> bool:
+        """Whoever changes or returns is new."""
         return True
+
+    @property
+    def takes_near(self) -> bool:
+        """The quick way, which is the original's, is without a look at distances."""
+        return in_force(self, "effort") != Effort.QUICK
 
     def promise(self, schema: Schema, method: Grouper | None) -> Promise:  # noqa: ARG002
         """Return what every release of these settings promises."""
@@ -142,19 +149,20 @@ class MInvariance(SignatureGuarantee):
         # elsewhere; they are here only where there are m other values (see the adoption of signatures).
         told = now.told_values(now.movers).sizes
         rests[now.movers[len(memory.known) - told < self.m]] = True
-        now = replace(now, resting=rests)
-        counts = np.bincount(now.values[now.fresh], minlength=1)
-        most = counts.max()
-        if not is_eligible(counts, self.m):
+        return replace(now, resting=rests)
+
+    def check_counts(self, newcomers: IntArray, movers: int) -> None:  # noqa: ARG002
+        """Refuse newcomers among whom one value is too frequent."""
+        if not is_eligible(newcomers, self.m):
+            most = newcomers.sum() // newcomers.max()
             raise InfeasibleError(
                 f"the new records are not {self.m}-eligible: more than 1/{self.m} of them have the same value",
-                hint=f"The largest m that fits them is {len(now.fresh) // int(most)}. Use that, or 'tau-safety', which "
-                "adds counterfeits and needs 3m - 1 possible values.",
+                hint=f"The largest m that fits them is {most}. Use that, or 'tau-safety', which adds counterfeits and "
+                "needs 3m - 1 possible values.",
             )
-        return now
 
     def form_groups(self, now: Situation, codes: Codes, rng: Dice, keys: KeyArray | None) -> Groups:  # noqa: ARG002
-        """Form the groups; the quick way, which is the original's, without a look at distances."""
+        """Form the groups."""
         search = search_of(str(in_force(self, "effort")), codes)
-        space = Space.nowhere(now.size, rng.child("nearness")) if search is None else space_of(codes)
+        space = space_of(codes) if self.takes_near else Space.nowhere(now.size, rng.child("nearness"))
         return form_groups(now, space, self.m, rng, search)

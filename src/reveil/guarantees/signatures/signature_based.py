@@ -27,7 +27,7 @@ from reveil.models.m_uniqueness import MUniqueness
 from reveil.tables.notation import parsed
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import BoolArray
+    from reveil.core.arrays import BoolArray, IntArray
     from reveil.core.json_values import JSON
     from reveil.core.randomness import Dice
     from reveil.grouping.groupers.base import Grouper
@@ -59,9 +59,14 @@ class SignatureGuarantee(Guarantee):
             raise ConfigError(f"m must be a whole number from 2 up, not {self.m!r}")
 
     @property
-    def _last_only(self) -> bool:
+    def last_only(self) -> bool:
         """Whether only a person's last signature is remembered."""
         return False
+
+    @property
+    def takes_near(self) -> bool:
+        """Whether records that are near to each other go together; else, dice choose."""
+        return True
 
     @property
     def _bounds(self) -> bool:
@@ -104,6 +109,23 @@ class SignatureGuarantee(Guarantee):
     def situation(self, memory: Memory, schema: Schema) -> Situation:
         """Return who keeps which signature, who is new, who rests, and which values a counterfeit may have."""
 
+    def checked_situation(self, memory: Memory, schema: Schema) -> Situation:
+        """Return the situation of everybody, or refuse it by what can be counted of it."""
+        self.check_changed(int(memory.changed.sum()))
+        now = self.situation(memory, schema)
+        self.check_counts(np.bincount(now.values[now.fresh]), len(now.movers))
+        return now
+
+    def check_changed(self, persons: int) -> None:
+        """Refuse a snapshot in which so many people have another sensitive value than before."""
+
+    def check_counts(self, newcomers: IntArray, movers: int) -> None:
+        """Refuse a snapshot by how many newcomers have each value, and how many people a value they were not told."""
+
+    def reason_against_shards(self, schema: Schema) -> str | None:  # noqa: ARG002
+        """Say why releases are made in one memory, or None where a table may be worked on in shards."""
+        return None
+
     @abstractmethod
     def form_groups(self, now: Situation, codes: Codes, rng: Dice, keys: KeyArray | None) -> Groups:
         """Form the groups, along the regions of a BANG file where there are keys of one."""
@@ -114,7 +136,7 @@ class SignatureGuarantee(Guarantee):
         self.check(snapshot.schema, method)
         memory = check_memory(self.kind, request.memory)
         codes = request.codes
-        now = self.situation(memory, snapshot.schema)
+        now = self.checked_situation(memory, snapshot.schema)
         withheld = int(now.resting.sum())
         if withheld == codes.n:
             raise InfeasibleError(
@@ -145,7 +167,7 @@ class SignatureGuarantee(Guarantee):
             left=Left(withheld=withheld),
             remembered=Remembered(
                 pl.DataFrame({"record": groups.record[new], "members": texts}),
-                self._last_only,
+                self.last_only,
                 layout=layout,
                 facts={"fewest_counterfeits": groups.fewest},
             ),
@@ -164,7 +186,7 @@ class SignatureGuarantee(Guarantee):
         """Take as told to everybody the signature of each group that they may have been in."""
         sensitive, strict = snapshot.schema.sensitive[0], self._bounds
         return adopted_signatures(
-            release, members, memory, sensitive, self.m, strict=strict, bounded=strict and self._last_only
+            release, members, memory, sensitive, self.m, strict=strict, bounded=strict and self.last_only
         )
 
 

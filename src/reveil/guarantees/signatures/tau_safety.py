@@ -37,6 +37,7 @@ from reveil.models.m_uniqueness import MUniqueness
 from reveil.tables.joint import joint_schema
 
 if TYPE_CHECKING:
+    from reveil.core.arrays import IntArray
     from reveil.core.randomness import Dice
     from reveil.grouping.bang.keys import KeyArray
     from reveil.grouping.groupers.base import Grouper
@@ -191,7 +192,7 @@ class TauSafety(SignatureGuarantee):
         return of_column(self, name)
 
     @property
-    def _last_only(self) -> bool:
+    def last_only(self) -> bool:
         """Whether a person's earlier signatures are forgotten: the source's rule."""
         return not self.strict
 
@@ -257,11 +258,25 @@ class TauSafety(SignatureGuarantee):
             return "blind = true draws its groups among all records"
         if self._two_tables:
             return f'form = "{self.form}" publishes two tables, which are put together in one memory'
-        if not self.strict:
-            return "strict = false is for comparison"
-        if self.fixed:
-            return "fixed = true compares the values of all people at once"
+        if isinstance(self.m, dict) or isinstance(self.fixed, dict):
+            return "settings by column are for several columns, which are grouped in one memory"
         return None
+
+    def check_changed(self, persons: int) -> None:
+        """Refuse changes where there are to be none."""
+        if self.fixed and persons:
+            raise RefusedError(
+                f"{persons:,} persons have another sensitive value than before, which fixed = true excludes",
+                hint="Mend the file. (Without fixed: another vault, into which every release is adopted first.)",
+            )
+
+    def check_counts(self, newcomers: IntArray, movers: int) -> None:  # noqa: ARG002
+        """Refuse changes of people whose last value is not known: who were erased with a tombstone."""
+        if self.fixed and movers:
+            raise RefusedError(
+                f"{movers:,} persons have a value that they cannot have had before, against fixed = true",
+                hint="Mend the file. (Without fixed: another vault, into which every release is adopted first.)",
+            )
 
     def _check_domain(self, size: int) -> None:
         m = whole_in(self.m)
@@ -344,12 +359,6 @@ class TauSafety(SignatureGuarantee):
                 hint="Missing values count as a value. Mend them. (A larger domain needs another vault, into which "
                 "every release so far is adopted first.)",
             )
-        if self.fixed and memory.changed.any():
-            raise RefusedError(
-                f"{int(memory.changed.sum()):,} persons have another sensitive value than before, which fixed = true "
-                "excludes",
-                hint="Mend the file. (Without fixed: another vault, into which every release is adopted first.)",
-            )
         domain = memory.declared if self.blind else memory.known
         before = domain
         if memory.release > 1:  # who rests is decided by what was known before this snapshot
@@ -367,14 +376,7 @@ class TauSafety(SignatureGuarantee):
             else exhausted(size, memory.sets, records, sets, before, whole_in(self.m))
         )
         rests[memory.block_records[memory.sets.sizes[memory.block_sets] < whole_in(self.m)]] = True
-        now = Situation(memory.values, memory.sets, records, sets, domain, rests)
-        if self.fixed and len(now.movers):
-            # Of somebody erased with a tombstone the last value is not known; that it was in a signature is.
-            raise RefusedError(
-                f"{len(now.movers):,} persons have a value that they cannot have had before, against fixed = true",
-                hint="Mend the file. (Without fixed: another vault, into which every release is adopted first.)",
-            )
-        return now
+        return Situation(memory.values, memory.sets, records, sets, domain, rests)
 
     def form_groups(self, now: Situation, codes: Codes, rng: Dice, keys: KeyArray | None) -> Groups:
         """Form the groups in the grade asked for."""

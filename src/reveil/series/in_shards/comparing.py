@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import polars as pl
 
+from reveil.engines.scratch import written
 from reveil.series.events import Event, events
-from reveil.series.in_shards.ordered import BUCKET, HIGH, LOW, read_bucket, written
+from reveil.series.in_shards.ordered import BUCKET, HIGH, LOW, read_bucket
 from reveil.series.in_shards.recalled import matched
 from reveil.series.signatures import TOLD_SIGNATURES
 from reveil.tables.snapshot import canonical_text

@@ -9,7 +9,6 @@ The key of a vault stays in this process: pseudonyms are made here, piece by pie
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from reveil.core.errors import DataError
+from reveil.engines.scratch import written
 from reveil.engines.shards import with_column
 from reveil.series.column_types import in_known_types
 from reveil.series.persons import PADDED, TEXT, WHOLE, identities, kind_of, only_persons
@@ -52,14 +52,6 @@ def bucket_of(high: npt.NDArray[np.int64], buckets: int) -> npt.NDArray[np.int32
     """Return the bucket of each pseudonym; buckets are in the order of pseudonyms."""
     place = (high >> np.int64(32)) + (1 << 31)  # the first 32 bits, from 0 up
     return ((place * buckets) >> 32).astype(np.int32)
-
-
-def written(table: pl.DataFrame, path: Path) -> Path:
-    """Write a file that has its name only when it is whole: work may be done twice."""
-    draft = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
-    table.write_ipc(draft, compression="uncompressed")
-    draft.replace(path)
-    return path
 
 
 @dataclass(frozen=True)

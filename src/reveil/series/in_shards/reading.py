@@ -11,7 +11,7 @@ import polars as pl
 
 from reveil.core.errors import ConfigError
 from reveil.engines.settings import LOCAL
-from reveil.guarantees.signatures.tau_safety import TauSafety
+from reveil.guarantees.signatures.signature_based import SignatureGuarantee
 from reveil.models.counting import COUNTS, counts_together, packed_counts
 from reveil.series.column_types import with_known_edges, with_known_spellings, with_known_types
 from reveil.series.in_shards.ordered import OrderedTable, in_pseudonym_order, read_bucket
@@ -66,7 +66,7 @@ def reason_against_series(guarantee: Guarantee, method: object, schema: Schema, 
     """Say why the releases of a series are made in one memory, or None where a table may be worked on in shards."""
     if not isinstance(vault, Path):
         return "only a vault in a plain folder is read and written part by part"
-    if not isinstance(guarantee, TauSafety):
+    if not isinstance(guarantee, SignatureGuarantee):
         return f"under {guarantee.kind!r}, what a vault remembers of everybody is compared in one memory"
     if (reason := guarantee.reason_against_shards(schema)) is not None:
         return reason

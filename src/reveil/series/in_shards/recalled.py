@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.series.in_shards.ordered import HIGH, LOW, bucket_of, written
+from reveil.engines.scratch import written
+from reveil.series.in_shards.ordered import HIGH, LOW, bucket_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

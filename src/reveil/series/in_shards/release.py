@@ -47,22 +47,21 @@ from reveil.series.in_shards.known_values import KnownValues
 from reveil.series.in_shards.recalled import recalled_shards
 from reveil.series.in_shards.remembering import BucketsOfPeople, TakeTold, ToldPortions, write_told
 from reveil.series.judging import JUDGED, ledger_of
-from reveil.series.lines import NEW_VAULT, all_new
+from reveil.series.lines import NEW_VAULT, cautioned
 from reveil.series.release_context import facts_of
 from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, numbered_signatures
 from reveil.series.warnings import warnings
 from reveil.tables.notation import parsed
 from reveil.vault.protocol import PENDING, Entries
-from reveil.verification.judges.tau_safety import MEMBERS, SETS
 from reveil.verification.series import Expected
-from reveil.verification.series_in_shards import SeriesSoFar, judge_in_shards
+from reveil.verification.series_in_shards import SeriesSoFar, judge_in_shards, judge_of_signatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from reveil.core.json_values import JSON
-    from reveil.guarantees.signatures.tau_safety import TauSafety
+    from reveil.guarantees.signatures.signature_based import SignatureGuarantee
     from reveil.releases.manifest import Manifest
     from reveil.releases.promise import Promise
     from reveil.series.alarms import Alarms
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     from reveil.series.published import Stage
     from reveil.tables.schema import Schema
     from reveil.vault import Change, DuckDBVault, ReleaseRow
-    from reveil.verification.record import Entry
+    from reveil.verification.record import Kept, Update
 
 
 _DATABASE = 1024  # mebibytes
@@ -93,7 +92,7 @@ class LargeRelease:
 
     vault: DuckDBVault
     table: OpenedTable
-    guarantee: TauSafety
+    guarantee: SignatureGuarantee
     name: str | None
     settings: Mapping[str, JSON] = field(repr=False)
     archive: int | None
@@ -118,13 +117,15 @@ class LargeRelease:
         vault.limit_memory(_DATABASE)
         stage("grouping")
         meaning = KnownValues.of(vault, table, self.guarantee)
-        kept = [TOLD_SIGNATURES, ledger_of(SETS)]
+        judge = judge_of_signatures(asked_for(self.guarantee, None))
+        kept = [TOLD_SIGNATURES, ledger_of(judge.of_people)]
         recalled = recalled_shards(vault, kept, table.ordered.buckets, table.folder)
         # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
         about = json.dumps(table.submission.asked, sort_keys=True)
         seed = whole_in(self.settings["seed"])
         rng = Dice(vault.key.stream(seed, number, table.submission.digest, about)).child("assembly")
         compared = self._compared(meaning, recalled, rng)
+        self.guarantee.check_changed(int(compared["changed"].sum()))
         grouped = self._grouped(meaning, rng)
         manifest = self._manifest(meaning, grouped, int(compared["left"].sum()), rows)
         measures: dict[str, JSON] = {"gcp": grouped.width}
@@ -140,7 +141,8 @@ class LargeRelease:
                 remove_drafts(vault, keep=number - 1)
                 raise
         events = CountedEvents.of(compared)
-        said = (NEW_VAULT if number == 1 and not dry_run else all_new(events), *unusual)
+        remark = cautioned(events, events.counts["changed"], self.guarantee)
+        said = (NEW_VAULT if number == 1 and not dry_run else remark, *unusual)
         release = replace(release, source=target)
         if dry_run:
             remove_drafts(vault, keep=number - 1)
@@ -220,22 +222,25 @@ class LargeRelease:
 
     def _judged(
         self, folder: Path, manifest: Manifest, recalled: RecalledShards, rows: Sequence[ReleaseRow]
-    ) -> tuple[Release, Entry]:
+    ) -> tuple[Release, Update]:
         vault, table = self.vault, self.table
         previous = rows[-1].manifest_digest if rows else None
         Expected(self.number, vault.series_id, previous).check(manifest)
         known = vault.ledger(SIGNATURES).sort("signature", "code")
-        texts = vault.values(table.ordered.schema.sensitive[0])
+        (name,) = table.ordered.schema.sensitive
+        texts = vault.values(name)
         signatures = known.join(texts, on="code", how="left", maintain_order="left").select("signature", "value")
+        asked = asked_for(self.guarantee, None)
+        judge = judge_of_signatures(asked)
+        attribute = recalled.attributes.index(name) if name in recalled.attributes else 0
         before = SeriesSoFar(
-            BucketsOfPeople(table.ordered, recalled, SETS),
-            vault.ledger(ledger_of(MEMBERS)).select(MEMBERS.schema.keys()).cast(MEMBERS.schema),  # type: ignore[arg-type]
+            BucketsOfPeople(table.ordered, recalled, judge.of_people, texts.select("code", "value"), attribute),
+            None if judge.of_sets is None else _rows_of(vault, judge.of_sets),
             signatures,
             table.ordered.starts,
             table.ordered.rows,
             self.number,
         )
-        asked = asked_for(self.guarantee, None)
         example = table.ordered.example
         return judge_in_shards(table.engine, folder, manifest, example, asked, before, table.pieces, table.folder)
 
@@ -244,7 +249,7 @@ class LargeRelease:
         meaning: KnownValues,
         grouped: GroupedSignatures,
         events: CountedEvents,
-        sets: Entry,
+        sets: Update,
         release: Release,
         measures: Mapping[str, JSON],
         target: Path | None,
@@ -262,7 +267,7 @@ class LargeRelease:
             state=PENDING,
             manifest=manifest,
             told=None,
-            entries=(Entries(SIGNATURES, added), Entries(ledger_of(sets.kept), sets.rows)),
+            entries=(Entries(SIGNATURES, added), *(Entries(ledger_of(entry.kept), entry.rows) for entry in sets)),
             replaces=False,
             placements=None,
             archive=self.archive or None,
@@ -289,10 +294,17 @@ class LargeRelease:
             table.ordered.table,
             columns,
             signatures,
+            self.guarantee.last_only,
             asked_for(self.guarantee, None),
+            self.number,
             self.archive != 0,
         )
         return replace(change, portions=portions)
+
+
+def _rows_of(vault: DuckDBVault, kept: Kept) -> pl.DataFrame:
+    """Return what the judge recorded of nobody in particular."""
+    return vault.ledger(ledger_of(kept)).select(kept.schema.keys()).cast(kept.schema)  # type: ignore[arg-type]
 
 
 def _counterfeits(table: pl.DataFrame) -> pl.DataFrame:
@@ -301,7 +313,7 @@ def _counterfeits(table: pl.DataFrame) -> pl.DataFrame:
     return lost.group_by(NUMBERED).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
 
-def _achieved(guarantee: TauSafety, schema: Schema, grouped: GroupedSignatures, size: int) -> dict[str, JSON]:
+def _achieved(guarantee: SignatureGuarantee, schema: Schema, grouped: GroupedSignatures, size: int) -> dict[str, JSON]:
     """Return the level of the groups: every group of a signature has each of its values once."""
     used, (name,) = grouped.sets.take(grouped.used), schema.sensitive
     histogram = Histogram.of_counts(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reveil.engines.scratch import written
 from reveil.series.in_shards.comparing import gone_path, records_path
-from reveil.series.in_shards.ordered import BUCKET, HIGH, LOW, read_bucket, written
+from reveil.series.in_shards.ordered import BUCKET, HIGH, LOW, read_bucket
 from reveil.series.in_shards.recalled import PERSONS
 from reveil.series.judging import ledger_of
 from reveil.series.signatures import TOLD_SIGNATURES
@@ -82,11 +83,17 @@ def write_told(rows: Shards, take: TakeTold, folder: Path) -> None:
 
 @dataclass(frozen=True)
 class BucketsOfPeople:
-    """The people of buckets as the judge asks for them; ``sets`` is its table of the sets that people were in."""
+    """The people of buckets as the judge asks for them.
+
+    ``kept`` is what it recorded of people; ``texts`` has the ``code`` and ``value`` of all the values of the sensitive
+    column, which is number ``attribute``.
+    """
 
     ordered: OrderedTable
     recalled: RecalledShards
-    sets: Kept
+    kept: Kept
+    texts: pl.DataFrame = field(repr=False)
+    attribute: int
 
     def snapshot(self, bucket: int) -> Snapshot:
         """Return the records of a bucket."""
@@ -94,11 +101,16 @@ class BucketsOfPeople:
 
     def recorded(self, bucket: int) -> pl.DataFrame:
         """Return what the judge recorded of the people of a bucket."""
-        return self._numbered(self.sets.name, bucket).cast(self.sets.schema)  # type: ignore[arg-type]
+        return self._numbered(self.kept.name, bucket).cast(self.kept.schema)  # type: ignore[arg-type]
 
     def signatures(self, bucket: int) -> pl.DataFrame:
         """Return ``who`` was told which ``signature``."""
         return self._numbered(TOLD_SIGNATURES.name, bucket)
+
+    def last(self, bucket: int) -> pl.DataFrame:
+        """Return ``who``, ``present`` and the ``value`` with which each was seen last."""
+        rows = self._numbered(PERSONS, bucket).select("who", "present", code=f"a{self.attribute}")
+        return rows.join(self.texts, on="code", how="left").select("who", "present", "value")
 
     def _numbered(self, name: str, bucket: int) -> pl.DataFrame:
         """Return the rows of those who are in the table, with the numbers of their records."""
@@ -115,14 +127,16 @@ class ToldPortions:
     """Everything that a release changes of the people of a table, bucket by bucket; it may be gone through once more.
 
     ``columns`` are the names of the columns whose codes are kept, ``signatures`` (sets) the numbers by which the vault
-    knows sets.
+    knows sets; they are all that people were told where they ``replace`` what was told before.
     """
 
     folder: Path
     table: pl.DataFrame = field(repr=False)
     columns: tuple[str, ...]
     signatures: IntArray = field(repr=False)
+    replace: bool
     asked: Promised
+    release: int
     archived: bool
 
     def __iter__(self) -> Iterator[Portion]:
@@ -144,15 +158,17 @@ class ToldPortions:
             told = pl.read_ipc(path)
             record = (told["number"].to_numpy() - first).astype(np.int32)
             signature = self.signatures[told["set"].to_numpy()].astype(np.int32)
-            entries.append(Entries(TOLD_SIGNATURES, pl.DataFrame({"record": record, "signature": signature})))
+            rows_told = pl.DataFrame({"record": record, "signature": signature})
+            entries.append(Entries(TOLD_SIGNATURES, rows_told, rows_told.select("record") if self.replace else None))
         placements = None
         if (path := shown_path(self.folder, number)).exists():
             shown = pl.read_ipc(path)
             record = (shown["number"].to_numpy() - first).astype(np.int32)
-            new = shown.filter(pl.col("new")).select(who="number", now="mark")
-            for entry in entry_of_bucket(new, self.asked):
-                place = pl.Series("record", (entry.rows["who"].to_numpy() - first).astype(np.int32))
-                entries.append(Entries(ledger_of(entry.kept), entry.rows.drop("who").with_columns(place)))
+            new = shown.filter(pl.col("new")).select("value", who="number", now="mark")
+            entry = entry_of_bucket(new, self.asked, self.release)
+            place = (pl.col("who") - first).cast(pl.Int32).alias("record")
+            cleared = None if entry.cleared is None else entry.cleared.select(place)
+            entries.append(Entries(ledger_of(entry.kept), entry.rows.with_columns(place).drop("who"), cleared))
             if self.archived:
                 places = {"place": shown["row"].to_numpy().astype(np.int32), "grp": shown["group"].to_numpy()}
                 placements = pl.DataFrame({"record": record, **places})

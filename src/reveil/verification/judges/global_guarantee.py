@@ -244,7 +244,7 @@ class GlobalGuarantee(GuaranteeJudge):
         return tuple(found)
 
     @classmethod
-    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:  # noqa: ARG003
+    def compare(cls, record: Record, told: Update, *, since: bool = False, number: int = 0) -> None:  # noqa: ARG003
         """Refuse books in which more is left of a budget than what was published leaves."""
         keys = ["who", "high", "low"]
         both = record.rows(LEFT).join(told[0].rows, on=keys, how="left", suffix="_told")

@@ -126,6 +126,9 @@ class GuaranteeJudge:
         return ()
 
     @classmethod
-    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:  # noqa: ARG003
-        """Refuse books in which something else was told than the judge recorded; ``since``: more, by others."""
+    def compare(cls, record: Record, told: Update, *, since: bool = False, number: int = 0) -> None:  # noqa: ARG003
+        """Refuse books in which something else was told than the judge recorded, up to release ``number``.
+
+        ``since``: more was told, by others.
+        """
         return

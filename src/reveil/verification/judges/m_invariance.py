@@ -29,6 +29,7 @@ class MInvariance(Signatures):
     """Judge the releases of a series in which people only come and go."""
 
     kind: ClassVar[str] = "m-invariance"
+    of_people: ClassVar[Kept] = LAST
 
     @classmethod
     def meaning(cls, told: Promised) -> PromisedMeaning:
@@ -36,27 +37,43 @@ class MInvariance(Signatures):
         return PromisedMeaning("value", believed(1 / whole_in(told.settings["m"]), "value"), "events", "kept")
 
     @classmethod
-    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:  # noqa: ARG003
+    def rule(cls, shown: Shown, promised: Promised, record: Record) -> Update:
         """Refuse a release in which somebody who was in the last one, with the same value, has another signature."""
-        set_of_row = sets_of(shown)[shown.group]
-        mark = shown.row_marks(shown.one_column)
-        high, low = halves(set_of_row)
-        value_high, value_low = halves(mark)
-        who = shown.who[shown.real]
-        now = LAST.frame(
-            who=who,
-            release=np.full(len(who), shown.number),
-            high=high,
-            low=low,
-            value_high=value_high,
-            value_low=value_low,
-        )
-        before = record.of(LAST, who).filter(pl.col("release") == shown.number - 1)
-        stayed = now.join(before, on=["who", "value_high", "value_low"], how="semi")
-        broken = stayed.join(before, on=["who", "high", "low"], how="anti")
-        if broken.height:
-            raise unsafe(f"{broken.height:,} persons who stayed would get another signature than they had")
-        return (Entry(LAST, now, now.select("who")),)
+        marks = {"now": sets_of(shown)[shown.group], "value": shown.row_marks(shown.one_column)}
+        now = pl.DataFrame({"who": shown.who[shown.real], **marks})
+        broken, new = cls.rule_of_people(now, now.clear(), promised, record, shown.number)
+        cls.refuse_broken(broken)
+        return (cls.recorded(new, promised, shown.number),)
+
+    @classmethod
+    def rule_of_people(
+        cls,
+        now: pl.DataFrame,
+        members: pl.DataFrame,  # noqa: ARG003
+        promised: Promised,
+        record: Record,
+        number: int,
+    ) -> tuple[int, pl.DataFrame]:
+        """Return how many people who stayed have another signature; of everybody the last one is recorded."""
+        before = record.of(LAST, now["who"].to_numpy()).filter(pl.col("release") == number - 1)
+        told = cls.recorded(now, promised, number).rows
+        stayed = told.join(before, on=["who", "value_high", "value_low"], how="semi")
+        return stayed.join(before, on=["who", "high", "low"], how="anti").height, now
+
+    @classmethod
+    def refuse_broken(cls, persons: int) -> None:
+        """Refuse a release in which people who stayed have another signature."""
+        if persons:
+            raise unsafe(f"{persons:,} persons who stayed would get another signature than they had")
+
+    @classmethod
+    def recorded(cls, new: pl.DataFrame, promised: Promised, number: int) -> Entry:  # noqa: ARG003
+        """Return in which set people are with which value, in the place of what was recorded before."""
+        high, low = halves(new["now"].to_numpy())
+        value_high, value_low = halves(new["value"].to_numpy())
+        marks = {"high": high, "low": low, "value_high": value_high, "value_low": value_low}
+        rows = LAST.frame(who=new["who"], release=np.full(new.height, number), **marks)
+        return Entry(LAST, rows, rows.select("who"))
 
     @classmethod
     def keeping(cls, shown: Shown, books: Books) -> pl.DataFrame:
@@ -85,13 +102,12 @@ class MInvariance(Signatures):
         return (Entry(LAST, rows.unique()),)
 
     @classmethod
-    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
+    def compare(cls, record: Record, told: Update, *, since: bool = False, number: int = 0) -> None:
         """Refuse books that know another last signature than was published; an adopted one takes its place."""
         if since:
             return
         keys = ["who", "high", "low"]
-        recorded = record.rows(LAST)
-        there = recorded.filter(pl.col("release") == recorded["release"].max())
+        there = record.rows(LAST).filter(pl.col("release") == number)
         lost = there.join(told[0].rows, on=keys, how="anti").height
         if lost:
             raise forgotten(f"{lost:,} persons were told other signatures than it remembers")

@@ -147,7 +147,7 @@ class Refinement(GuaranteeJudge):
         return tuple(found)
 
     @classmethod
-    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
+    def compare(cls, record: Record, told: Update, *, since: bool = False, number: int = 0) -> None:  # noqa: ARG003
         """Refuse books in which people who were told apart are in one cell, or people of one cell in two.
 
         Releases that were adopted ``since`` may have told people of one cell apart.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,7 +18,8 @@ from reveil.verification.shown import unsafe
 if TYPE_CHECKING:
     from reveil.core.json_values import JSON
     from reveil.verification.judges.base import GroupJudge
-    from reveil.verification.record import Books
+    from reveil.verification.promised import Promised
+    from reveil.verification.record import Books, Entry, Record, Update
     from reveil.verification.shown import Shown
 
 
@@ -27,15 +29,46 @@ _SPOILED = Kept("spoiled", keys=("signature", "value"), personal=False)
 
 
 class Signatures(GuaranteeJudge):
-    """Every group has m different values, and people keep the set of values of their group."""
+    """Every group has m different values, and people keep the set of values of their group.
+
+    The rule asks about each person by themselves (:meth:`rule_of_people`), so that some people can be judged at a time.
+    """
 
     remembers: ClassVar[bool] = True
     may_count: ClassVar[frozenset[str]] = frozenset(["withheld", "counterfeits"])
+    of_people: ClassVar[Kept]  # what is recorded of each person
+    of_sets: ClassVar[Kept | None] = None  # what is recorded of sets, all together
 
     @classmethod
     def demands(cls, told: Mapping[str, JSON]) -> tuple[GroupJudge, ...]:
         """Ask for m different values in every group; where m is by column, each column is judged by itself."""
         return () if isinstance(told.get("m"), Mapping) else MUniqueness.read({"m": told.get("m", 0)})
+
+    @classmethod
+    @abstractmethod
+    def rule_of_people(
+        cls, now: pl.DataFrame, members: pl.DataFrame, promised: Promised, record: Record, number: int
+    ) -> tuple[int, pl.DataFrame]:
+        """Return of how many of some people the rule is broken, and the rows of ``now`` that are to be recorded.
+
+        ``now`` has ``who``, the mark of the set they are in, and that of their ``value`` in release ``number``;
+        ``members`` has the marks of the values of each set.
+        """
+
+    @classmethod
+    @abstractmethod
+    def refuse_broken(cls, persons: int) -> None:
+        """Refuse a release that breaks the rule for some persons."""
+
+    @classmethod
+    @abstractmethod
+    def recorded(cls, new: pl.DataFrame, promised: Promised, number: int) -> Entry:
+        """Return what is to be recorded of people, by the rows that :meth:`rule_of_people` returned."""
+
+    @classmethod
+    def recorded_of_sets(cls, new: pl.Series, members: pl.DataFrame) -> Update:  # noqa: ARG003
+        """Return what is to be recorded of sets that are new to somebody."""
+        return ()
 
     @classmethod
     def keeping(cls, shown: Shown, books: Books) -> pl.DataFrame:  # noqa: ARG003

@@ -59,6 +59,8 @@ class TauSafety(Signatures):
 
     kind: ClassVar[str] = "tau-safety"
     by_person: ClassVar[bool] = True
+    of_people: ClassVar[Kept] = SETS
+    of_sets: ClassVar[Kept | None] = MEMBERS
     own_settings: ClassVar[frozenset[str]] = frozenset(
         ["angelize", "form", "strict", "blind", "fixed", "together", "independent"]
     )
@@ -113,21 +115,23 @@ class TauSafety(Signatures):
         for start in range(0, len(shown.real), _AT_ONCE):
             rows = shown.real[start : start + _AT_ONCE]
             now = pl.DataFrame({"who": shown.who[rows], "now": set_of_group[shown.groups.of_row[rows]]})
-            some, more = cls.rule_of_people(now, members, promised, record)
+            some, more = cls.rule_of_people(now, members, promised, record, shown.number)
             broken += some
             found.append(more)
         cls.refuse_broken(broken)
         new = pl.concat(found) if found else pl.DataFrame(schema={"who": pl.Int64, "now": pl.Int64})
-        return cls.recorded(new, members, promised)
+        return (cls.recorded(new, promised, shown.number), *cls.recorded_of_sets(new["now"], members))
 
     @classmethod
     def rule_of_people(
-        cls, now: pl.DataFrame, members: pl.DataFrame, promised: Promised, record: Record
+        cls,
+        now: pl.DataFrame,
+        members: pl.DataFrame,
+        promised: Promised,
+        record: Record,
+        number: int,  # noqa: ARG003
     ) -> tuple[int, pl.DataFrame]:
-        """Return of how many of some people the rule is broken, and the sets (``who``, ``now``) that are new to them.
-
-        ``now`` has ``who`` and the mark of the set they are in, ``members`` the marks of the values of each set.
-        """
+        """Return of how many of some people the rule is broken, and the sets that are new to them."""
         before = record.of(SETS, now["who"].to_numpy())
         before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
         broken = _broken(now, before, members, record) if promised.settings.get("strict", True) else 0
@@ -143,19 +147,19 @@ class TauSafety(Signatures):
             )
 
     @classmethod
-    def recorded(cls, new: pl.DataFrame, members: pl.DataFrame, promised: Promised) -> Update:
-        """Return what is to be recorded of sets (``who``, ``now``) that are new to somebody."""
+    def recorded(cls, new: pl.DataFrame, promised: Promised, number: int) -> Entry:  # noqa: ARG003
+        """Return that people were told sets; without the strict rule nothing else afterwards."""
         strict = promised.settings.get("strict", True)
-        told = members.join(new.select("now").unique(), on="now", how="semi")
+        high, low = halves(new["now"].to_numpy())
+        return Entry(SETS, SETS.frame(who=new["who"], high=high, low=low), None if strict else new.select("who"))
+
+    @classmethod
+    def recorded_of_sets(cls, new: pl.Series, members: pl.DataFrame) -> Update:
+        """Return the values of sets that are new to somebody."""
+        told = members.join(new.unique().alias("now").to_frame(), on="now", how="semi")
         high, low = halves(told["now"].to_numpy())
         value_high, value_low = halves(told["value"].to_numpy())
-        sets_high, sets_low = halves(new["now"].to_numpy())
-        rows_told = SETS.frame(who=new["who"], high=sets_high, low=sets_low)
-        cleared = None if strict else new.select("who")
-        return (
-            Entry(SETS, rows_told, cleared),
-            Entry(MEMBERS, MEMBERS.frame(high=high, low=low, value_high=value_high, value_low=value_low)),
-        )
+        return (Entry(MEMBERS, MEMBERS.frame(high=high, low=low, value_high=value_high, value_low=value_low)),)
 
     @classmethod
     def told_before(cls, books: Books, number: int) -> Update:  # noqa: ARG003
@@ -170,7 +174,7 @@ class TauSafety(Signatures):
         )
 
     @classmethod
-    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:
+    def compare(cls, record: Record, told: Update, *, since: bool = False, number: int = 0) -> None:  # noqa: ARG003
         """Refuse books that know other signatures of somebody than were published.
 
         ``since`` more was told than is recorded: by adopted releases, or to people who were erased and came back.

@@ -144,7 +144,7 @@ class Worlds(GuaranteeJudge):
         )
 
     @classmethod
-    def compare(cls, record: Record, told: Update, *, since: bool = False) -> None:  # noqa: ARG003
+    def compare(cls, record: Record, told: Update, *, since: bool = False, number: int = 0) -> None:  # noqa: ARG003
         """Refuse books in which somebody's worlds are others: the same people must hold each other's values."""
         recorded, theirs = record.rows(PEOPLE), told[0].rows
         both = recorded.join(theirs, on="who", how="left", suffix="_told")
