@@ -20,10 +20,11 @@ from reveil.tables.notation import parsed
 from reveil.vault.changes import Portion, Records
 from reveil.vault.protocol import Entries
 from reveil.verification.arrays import halves, number_of_name
-from reveil.verification.cells_in_shards import BUCKET as JUDGED_BUCKET
-from reveil.verification.cells_in_shards import NOW as JUDGED_CELL
-from reveil.verification.cells_in_shards import ROW, first_told, mark_column, shown_path
 from reveil.verification.refinement.cells import CELL, VALUE
+from reveil.verification.refinement.people_in_shards import shown_path
+from reveil.verification.refinement.so_far import BUCKET as JUDGED_BUCKET
+from reveil.verification.refinement.so_far import NOW as JUDGED_CELL
+from reveil.verification.refinement.so_far import ROW, first_told, mark_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

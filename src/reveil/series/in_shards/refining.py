@@ -33,11 +33,12 @@ from reveil.series.stable_codes import StableCodes, texts_of
 from reveil.tables.notation import parsed
 from reveil.tables.schema import Role
 from reveil.vault.protocol import PENDING, Entries
-from reveil.verification.cells_in_shards import FIRST_NEW as FIRST_JUDGED
-from reveil.verification.cells_in_shards import CellsSoFar, judge_cells
 from reveil.verification.refinement.cells import CELL, NEXT, VALUE
 from reveil.verification.refinement.cells import COUNTS as JUDGED_COUNTS
 from reveil.verification.refinement.cells import SIZES as JUDGED_SIZES
+from reveil.verification.refinement.in_shards import judge_cells
+from reveil.verification.refinement.so_far import FIRST_NEW as FIRST_JUDGED
+from reveil.verification.refinement.so_far import CellsSoFar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
