@@ -50,7 +50,7 @@ def plain_value(p: int) -> str:
 
 
 @dataclass(frozen=True)
-class Words:
+class KeptColumns:
     """The columns of a release, and what their lasting codes stand for: ``texts`` by code, and ``values`` of its type.
 
     ``numbers`` are those of columns in ledgers.
@@ -82,12 +82,12 @@ class Words:
 
 @dataclass(frozen=True)
 class BucketBook:
-    """The book of a bucket: rows of people as :attr:`Words.members` has them, those with a record first, and of cells.
+    """The book of a bucket: people as :attr:`KeptColumns.members` has them, those with a record first, and cells.
 
-    ``sizes`` and ``counts`` are of the ledgers of cells, ``release`` is the number of the release that is made.
+    ``sizes`` and ``counts`` are of the ledgers of cells, ``next_cell`` is the number of the next new one.
     """
 
-    words: Words
+    words: KeptColumns
     people: pl.DataFrame = field(repr=False)
     sizes: pl.DataFrame = field(repr=False)
     counts: pl.DataFrame = field(repr=False)
@@ -104,7 +104,7 @@ class BucketBook:
         return known.select("record", PERSON, pl.col(CELL).alias("cell")).sort(PERSON)
 
     @cached_property
-    def _told(self) -> pl.DataFrame:
+    def _values_told(self) -> pl.DataFrame:
         parts = []
         for s, name in enumerate(self.words.sensitive):
             rows = self._people.select("record", PERSON, release=told_in(s), value=told_values(s))
@@ -140,7 +140,7 @@ class BucketBook:
         if ledger.name == CELLS.name:
             return self._cells
         if ledger.name == TOLD_VALUES.name:
-            return self._told
+            return self._values_told
         raise ValueError(f"the ledger {ledger.name!r} is not read in shards")
 
     def last(self, persons: Integers) -> dict[str, CodeArray]:

@@ -1,8 +1,8 @@
 """Refinement for tables in shards: cells are worked on bucket by bucket, with all of their people.
 
-Shards have rows of people (:attr:`~reveil.guarantees.refinement.bucket_book.Words.members`): everybody in the table,
-and whoever is absent and shares a cell with others. Groups lie inside cells, so that a bucket of whole cells is decided
-and grouped by itself. What is decided about all is little, and follows from counts:
+Shards have rows of people (:attr:`~reveil.guarantees.refinement.bucket_book.KeptColumns.members`): everybody in the
+table, and whoever is absent and shares a cell with others. Groups lie inside cells, so that a bucket of whole cells is
+decided and grouped by itself. What is decided about all is little, and follows from counts:
 
 1. whether the people who are new are valid together;
 2. which values dirty records bring into the table, because what a column means follows from all published values; and
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.core.json_values import JSON
     from reveil.engines.shards import Engine, Shards
-    from reveil.guarantees.refinement.bucket_book import Words
+    from reveil.guarantees.refinement.bucket_book import KeptColumns
     from reveil.guarantees.refinement.plan import Steps
     from reveil.guarantees.refinement.units import Common, Noting
     from reveil.tables.notation import Form
@@ -92,7 +92,7 @@ class CountNew:
 
 
 @dataclass(frozen=True)
-class InBuckets:
+class CellsInBins:
     """Work: the people of cells, in buckets that have all people of a cell."""
 
     buckets: int
@@ -252,7 +252,7 @@ def _decided(people: Shards, common: Common) -> tuple[pl.DataFrame, Steps]:
     """Return how often dirty records have which values, and the steps that say something."""
     if not common.buckets:
         return COUNTED_BY_UNIT.to_frame(), frozenset()
-    placed = people.map(InBuckets(common.buckets), with_column(common.words.members, BUCKET, pl.Int32()))
+    placed = people.map(CellsInBins(common.buckets), with_column(common.words.members, BUCKET, pl.Int32()))
     found = placed.each(BUCKET, CountDecided(common), COUNTED_BY_UNIT).collect()
     steps = found.filter(pl.col("what") == STEP).select("column", "code").unique()
     dirty = found.filter(pl.col("what") == DIRTY).group_by("column", "code").agg(pl.col("n").sum())
@@ -260,7 +260,7 @@ def _decided(people: Shards, common: Common) -> tuple[pl.DataFrame, Steps]:
 
 
 def _meanings(
-    schema: Schema, words: Words, table: CountedTable, dirty: pl.DataFrame
+    schema: Schema, words: KeptColumns, table: CountedTable, dirty: pl.DataFrame
 ) -> tuple[Domains, tuple[tuple[CodeArray, ...], tuple[CodeArray, ...]], tuple[int, ...]]:
     """Return what the codes of the release mean, which code each lasting one is, and how many values occur."""
     counts: dict[str, ValueCounts] = dict(table.values)

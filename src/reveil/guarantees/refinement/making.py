@@ -13,7 +13,7 @@ from reveil.core.errors import InfeasibleError
 from reveil.guarantees.draft import GivenColumn, Rows
 from reveil.guarantees.refinement.entries import Assignment
 from reveil.guarantees.refinement.extras import Extras, decoded, extended, extras_of
-from reveil.guarantees.refinement.plan import Among, Decided, Rules, decide, grouped
+from reveil.guarantees.refinement.plan import AllOfRelease, Decided, Rules, decide, grouped
 from reveil.models.encoding import Codes, encode
 from reveil.models.statistics import GroupStats, Histogram, Partition
 
@@ -186,7 +186,9 @@ class Extending:
         """The snapshot as it is published, and the extra rows behind it."""
         return extended(self.snapshot, self.extras, self.decided, self.reading, self.before, self.book)
 
-    def cut(self, coded: Codes, rules: Rules, method: Grouper, rng: Dice, among: Among | None = None) -> MadeRelease:
+    def cut(
+        self, coded: Codes, rules: Rules, method: Grouper, rng: Dice, among: AllOfRelease | None = None
+    ) -> MadeRelease:
         """Group everybody who is published; ``coded`` is all of the extended snapshot."""
         reading, decided, extras = self.reading, self.decided, self.extras
         partition = grouped(reading, decided, rules, coded, extras.cell, method, rng, among)

@@ -154,7 +154,7 @@ def valid_group(model: Model, size: int, values: Mapping[str, IntArray]) -> bool
 
 
 @dataclass(frozen=True)
-class Among:
+class AllOfRelease:
     """What records have to know of the whole release where they are a part of it.
 
     ``cell`` is what :class:`~reveil.grouping.groupers._cutting.Cell` says, ``steps`` are the turns of versions that say
@@ -173,7 +173,7 @@ def grouped(
     extra: CodeArray,
     method: Grouper,
     rng: Dice,
-    among: Among | None = None,
+    among: AllOfRelease | None = None,
 ) -> Partition:
     """Group those who are published: people who are new, and the members of each cell that nobody was added to.
 

@@ -26,7 +26,7 @@ from reveil.guarantees.refinement.bucket_book import (
     SEAT,
     TIE,
     BucketBook,
-    Words,
+    KeptColumns,
     plain_value,
     quasi_code,
     value_code,
@@ -34,7 +34,7 @@ from reveil.guarantees.refinement.bucket_book import (
 from reveil.guarantees.refinement.entries import entries_of
 from reveil.guarantees.refinement.ledgers import CELLS, COUNTS, PACE, SIZES, TOLD_VALUES
 from reveil.guarantees.refinement.making import Extending
-from reveil.guarantees.refinement.plan import Among, decide, steps_told
+from reveil.guarantees.refinement.plan import AllOfRelease, decide, steps_told
 from reveil.guarantees.refinement.reading import read
 from reveil.guarantees.static.in_shards import cell_column
 from reveil.models.statistics import GroupStats, Histogram
@@ -86,7 +86,7 @@ class Common:
 
     rules: Rules
     method: Mondrian
-    words: Words
+    words: KeptColumns
     example: Snapshot  # the columns, without records
     release: int
     records: int  # in the table
@@ -189,19 +189,19 @@ class CutUnit:
         coded = self.domains.code(extending.whole)
         ties = np.zeros(coded.n, np.uint64)
         ties[: unit.asked] = unit.people[TIE].to_numpy()[: unit.asked]
-        among = Among(Cell(ties, self.occurring), self.steps)
+        among = AllOfRelease(Cell(ties, self.occurring), self.steps)
         made = extending.cut(coded, common.rules, common.method, common.decision.child("groups"), among)
         entries = {entry.ledger.name: entry for entry in entries_of(made.reading, made.cut, extending.decided.absent)}
         for ledger in (SIZES, COUNTS):
             if ledger.name in entries:
                 self.noting.note(number, entries[ledger.name])
         rows = self._rows(unit, made, entries, number)
-        said = self._said(made)
+        said = self._totals(made)
         said |= {UNIT: number, "records": unit.asked, "fresh": int(entries[PACE.name].rows["next_cell"][0]) - FIRST_NEW}
         about_all = pl.DataFrame({NUMBER: [-1], UNIT: [number], SAID: [json.dumps(said)]})
         return pl.concat([rows, about_all.cast({UNIT: pl.Int32})], how="diagonal").select(self.returns.names())
 
-    def _said(self, made: MadeRelease) -> dict[str, JSON]:
+    def _totals(self, made: MadeRelease) -> dict[str, JSON]:
         """Return what is to be added up over all units."""
         asked = int((made.cut.group >= 0).sum())
         width = made.codes.n * sum(domain.weight for domain in self.domains.quasi)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.guarantees.base import Memory
     from reveil.models.encoding import Codes, Domains
+    from reveil.series.in_shards.ordered import Listed
     from reveil.series.in_shards.recalled import RecalledShards
     from reveil.series.stable_codes import StableMeanings
     from reveil.tables.snapshot import Snapshot
@@ -62,7 +63,7 @@ class CompareBuckets:
         found = [self._compared(bucket) for bucket in table.iter_rows(named=True)]
         return pl.DataFrame(found, schema=COMPARED, orient="row")
 
-    def _compared(self, bucket: Mapping[str, Any]) -> tuple[int, ...]:
+    def _compared(self, bucket: Listed) -> tuple[int, ...]:
         found = ComparedBucket.of(self.example, self.domains, self.stable, self.recalled, bucket, self.folder)
         schema, size = self.example.schema, len(found.recall.person)
         told = found.recall.records_of(self.recalled.read(TOLD_SIGNATURES.name, found.number))
@@ -101,7 +102,7 @@ class ComparedBucket:
         domains: Domains,
         stable: StableMeanings,
         recalled: RecalledShards,
-        bucket: Mapping[str, Any],
+        bucket: Listed,
         folder: str,
     ) -> ComparedBucket:
         """Compare a bucket, and leave the files of its records and of who is gone."""

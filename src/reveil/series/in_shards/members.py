@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from reveil.guarantees.refinement.bucket_book import (
     PERSON,
     SEAT,
     TIE,
-    Words,
+    KeptColumns,
     plain_value,
     quasi_code,
     told_in,
@@ -33,11 +33,10 @@ from reveil.series.in_shards.ordered import BUCKET, written
 from reveil.series.in_shards.recalled import PERSONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from reveil.core.arrays import IntArray
     from reveil.core.randomness import Dice
     from reveil.models.encoding import Domains
+    from reveil.series.in_shards.ordered import Listed
     from reveil.series.in_shards.recalled import RecalledShards
     from reveil.series.stable_codes import StableMeanings
     from reveil.tables.snapshot import Snapshot
@@ -51,7 +50,7 @@ class CompareMembers:
     domains: Domains
     stable: StableMeanings
     recalled: RecalledShards
-    words: Words
+    words: KeptColumns
     decision: Dice
     assembly: Dice
     folder: str
@@ -61,7 +60,7 @@ class CompareMembers:
         found = [self._compared(bucket) for bucket in table.iter_rows(named=True)]
         return pl.DataFrame(found, schema=COMPARED, orient="row")
 
-    def _compared(self, bucket: Mapping[str, Any]) -> tuple[int, ...]:
+    def _compared(self, bucket: Listed) -> tuple[int, ...]:
         found = ComparedBucket.of(self.example, self.domains, self.stable, self.recalled, bucket, self.folder)
         people = pl.concat([self._present(found, int(bucket["number"])), self._absent(found)])
         cells = self.recalled.read(CELLS.name, found.number).select(PERSON, CELL)

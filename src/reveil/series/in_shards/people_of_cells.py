@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from reveil.guarantees.refinement.bucket_book import HOME, NUMBER, Words
+from reveil.guarantees.refinement.bucket_book import HOME, NUMBER, KeptColumns
 from reveil.guarantees.refinement.ledgers import CELLS, TOLD_VALUES
 from reveil.guarantees.refinement.units import NOW, told_flag
 from reveil.series.in_shards.comparing import gone_path, records_path
@@ -57,7 +57,7 @@ class PeopleOfCells:
 
     ordered: OrderedTable
     recalled: RecalledShards
-    words: Words
+    words: KeptColumns
     folder: str
 
     def snapshot(self, bucket: int) -> Snapshot:
@@ -105,7 +105,7 @@ class PeopleOfCells:
 
 
 @dataclass(frozen=True)
-class WriteTold:
+class WriteNewlyTold:
     """Work: what the people of a bucket are told that nobody told them before, as a file."""
 
     folder: str
@@ -120,7 +120,7 @@ class WriteTold:
 
 
 @dataclass(frozen=True)
-class TakeTold:
+class TakeNewlyTold:
     """Work: whose cell is another one from now on, and whose value is told for the first time."""
 
     sensitive: int
@@ -136,7 +136,7 @@ def write_told(rows: Shards, sensitive: int, folder: Path) -> None:
     """Write for each bucket what its people are told."""
     names = [NUMBER, HOME, NOW, *map(told_flag, range(sensitive))]
     schema = pl.Schema({name: rows.schema[name] for name in names})
-    rows.map(TakeTold(sensitive), schema).each(HOME, WriteTold(str(folder)), _WRITTEN).collect()
+    rows.map(TakeNewlyTold(sensitive), schema).each(HOME, WriteNewlyTold(str(folder)), _WRITTEN).collect()
 
 
 def _told_path(folder: Path, bucket: int) -> Path:
@@ -152,7 +152,7 @@ class CellPortions:
 
     folder: Path
     ordered: OrderedTable
-    words: Words
+    words: KeptColumns
     release: int
     told: ChangedCells
     judged: ChangedCells
@@ -178,7 +178,7 @@ class CellPortions:
         entries: list[Entries] = []
         placements = None
         if (path := _told_path(self.folder, number)).exists():
-            entries += self._told(pl.read_ipc(path), records, first)
+            entries += self._newly_told(pl.read_ipc(path), records, first)
         if (path := shown_path(self.folder, number)).exists():
             shown = pl.read_ipc(path)
             entries += self._recorded(shown, first)
@@ -189,7 +189,7 @@ class CellPortions:
                 )
         return Portion(records, tuple(entries), placements)
 
-    def _told(self, told: pl.DataFrame, records: Records, first: int) -> Iterator[Entries]:
+    def _newly_told(self, told: pl.DataFrame, records: Records, first: int) -> Iterator[Entries]:
         """Return what the publisher tells."""
         moved = told.filter(pl.col(NOW) >= 0)
         yield Entries(CELLS, self._owners(moved[NUMBER].to_numpy(), first).with_columns(cell=moved[NOW]))

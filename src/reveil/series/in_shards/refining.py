@@ -10,7 +10,7 @@ import polars as pl
 
 from reveil.engines.shards import COUNTED
 from reveil.grouping.groupers.mondrian import Mondrian
-from reveil.guarantees.refinement.bucket_book import NUMBER, SEAT, Words
+from reveil.guarantees.refinement.bucket_book import NUMBER, SEAT, KeptColumns
 from reveil.guarantees.refinement.in_shards import CountedTable, RefinedShards, refine_in_shards
 from reveil.guarantees.refinement.ledgers import CELLS, COUNTS, PACE, SIZES, TOLD_VALUES
 from reveil.guarantees.refinement.units import FIRST_NEW, NUMBERED, Common
@@ -26,7 +26,7 @@ from reveil.series.in_shards.meanings import Meanings
 from reveil.series.in_shards.members import CompareMembers, ReadMembers
 from reveil.series.in_shards.people_of_cells import CellPortions, PeopleOfCells, note_homes, write_told
 from reveil.series.in_shards.recalled import recalled_shards
-from reveil.series.in_shards.way import Counts, LargeRelease
+from reveil.series.in_shards.way import CountsOfRows, LargeRelease
 from reveil.series.judging import ledger_of
 from reveil.series.release_context import facts_of
 from reveil.series.stable_codes import StableCodes, texts_of
@@ -70,7 +70,7 @@ class LargeRefinement(LargeRelease):
         vault, table, guarantee = self.vault, self.table, self.guarantee
         engine, ordered, example = table.engine, table.ordered, table.ordered.example
         meanings = Meanings.of(vault, table, guarantee)
-        words = self._words(meanings)
+        words = self._kept_columns(meanings)
         kept = [CELLS, TOLD_VALUES, ledger_of(CELL), ledger_of(VALUE)]
         recalled = recalled_shards(vault, kept, ordered.buckets, table.folder)
         decision, assembly = rng.child("decision"), rng.child("assembly")
@@ -94,7 +94,7 @@ class LargeRefinement(LargeRelease):
         reading = ReadMembers(str(table.folder), words.members)
         people = ordered.shards(engine).map(reading, reading.returns)
         refined = refine_in_shards(engine, people, common, counted, next_cell, noted)
-        counts = Counts(
+        counts = CountsOfRows(
             refined.asked + refined.dirty, refined.groups, ordered.rows - refined.asked, refined.dirty, refined.stale
         )
         promise = guarantee.promise(ordered.schema, self.method)
@@ -103,7 +103,7 @@ class LargeRefinement(LargeRelease):
             manifest, refined.width, events, self, meanings, words, recalled, refined, noted, slack, stayed
         )
 
-    def _words(self, meanings: Meanings) -> Words:
+    def _kept_columns(self, meanings: Meanings) -> KeptColumns:
         """Return the columns, and what their lasting codes stand for, those of this table included."""
         vault, example = self.vault, self.table.ordered.example
         schema, known = example.schema, vault.attributes()
@@ -112,7 +112,7 @@ class LargeRefinement(LargeRelease):
         texts = {name: texts_of(vault, name, codes) for name in names}
         plain = tuple(name for name in example.frame.columns if schema[name].role is Role.PLAIN)
         numbers = {name: at for at, name in enumerate((*known, *types_of(example, known)))}
-        return Words(
+        return KeptColumns(
             tuple(schema.quasi),
             tuple(schema.sensitive),
             plain,
@@ -137,7 +137,7 @@ class MadeCells:
     events: CountedEvents
     release: LargeRefinement
     meanings: Meanings
-    words: Words
+    words: KeptColumns
     recalled: RecalledShards
     refined: RefinedShards
     noted: NotedCells
@@ -192,12 +192,12 @@ class MadeCells:
         for name in schema.sensitive:
             if schema[name].folds:
                 column = cell_column(published.index(name))
-                found[name] = self.refined.rows.count(CountValues(column))[column].alias(name)
+                found[name] = self.refined.rows.count(CountSpelled(column))[column].alias(name)
         return found
 
 
 @dataclass(frozen=True)
-class CountValues:
+class CountSpelled:
     """Work: which values a column of published rows has."""
 
     column: str

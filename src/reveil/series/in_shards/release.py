@@ -29,7 +29,7 @@ from reveil.series.in_shards.comparing import COMPARED, CompareBuckets, CountedE
 from reveil.series.in_shards.known_values import KnownValues
 from reveil.series.in_shards.recalled import recalled_shards
 from reveil.series.in_shards.remembering import BucketsOfPeople, TakeTold, ToldPortions, write_told
-from reveil.series.in_shards.way import Counts, LargeRelease
+from reveil.series.in_shards.way import CountsOfRows, LargeRelease
 from reveil.series.judging import ledger_of
 from reveil.series.release_context import facts_of
 from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, numbered_signatures
@@ -103,7 +103,7 @@ class LargeSignatures(LargeRelease):
         listed = dict(fakes.select(NUMBERED, COUNTED).iter_rows())
         counterfeits = Counterfeits(sum(listed.values()), {str(group): many for group, many in listed.items()})
         achieved = _achieved(self.guarantee, schema, grouped, len(meaning.memory.texts))
-        counts = Counts(grouped.published, grouped.groups, withheld, counterfeits=counterfeits)
+        counts = CountsOfRows(grouped.published, grouped.groups, withheld, counterfeits=counterfeits)
         return self.manifest_of(self.guarantee.promise(schema, None), grouped.forms, achieved, counts)
 
     def written(self, grouped: GroupedSignatures, folder: Path) -> list[TablePart]:

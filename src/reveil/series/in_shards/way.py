@@ -87,7 +87,7 @@ class Recorded(Protocol):
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountsOfRows:
     """What a manifest counts."""
 
     rows: int
@@ -171,7 +171,7 @@ class LargeRelease(ABC):
         return release, (*said, *warnings(table.ordered.example))
 
     def manifest_of(
-        self, promise: Promise, forms: Mapping[str, Form], achieved: Mapping[str, JSON], counts: Counts
+        self, promise: Promise, forms: Mapping[str, Form], achieved: Mapping[str, JSON], counts: CountsOfRows
     ) -> Manifest:
         """Return the manifest of a release with a column of groups; what is known of its files only is left out."""
         example, schema, engine = self.table.ordered.example, self.table.ordered.schema, self.table.engine

@@ -64,7 +64,7 @@ class ShownRows(Shown):
 
 
 @dataclass(frozen=True)
-class JudgeCells:
+class JudgeRowsOfCells:
     """Work: the rows of the cells of a bucket, and the groups that they are in.
 
     Returns every row with what is new of its person, and a row about nobody that says what is to be added up.
@@ -102,7 +102,7 @@ class JudgeCells:
             raise VerificationError("a group has different cells in its rows")
         if rows.select(pl.struct("group", "cell").n_unique()).item() != many:
             raise VerificationError("a group has people of several cells")
-        levels = self._judged(rows, group, numbers, sizes)
+        levels = self._levels(rows, group, numbers, sizes)
         update = self._ruled(rows, group, numbers, sizes, bucket)
         fresh = 0
         for entry in update:
@@ -125,7 +125,7 @@ class JudgeCells:
         about_all = pl.DataFrame({NUMBER: [-1], PIECE: [-1], SAID: [json.dumps(said)]}).cast({PIECE: pl.Int32})
         return pl.concat([new, about_all], how="diagonal").select(self.returns.names())
 
-    def _judged(self, rows: pl.DataFrame, group: Codes, numbers: Ints, sizes: Ints) -> list[Mapping[str, JSON]]:
+    def _levels(self, rows: pl.DataFrame, group: Codes, numbers: Ints, sizes: Ints) -> list[Mapping[str, JSON]]:
         """Refuse a group that does not keep the promise; return the levels of all of them."""
         tallies = {}
         for s, name in enumerate(self.names):

@@ -42,13 +42,13 @@ from reveil.verification.judges.refinement import Refinement
 from reveil.verification.promised import Promised, same_levels, together
 from reveil.verification.record import Entry, MemoryRecord
 from reveil.verification.refinement.cells import CELL, NEW, SIZES
-from reveil.verification.refinement.cells_in_shards import JudgeCells
+from reveil.verification.refinement.cells_in_shards import JudgeRowsOfCells
 from reveil.verification.refinement.people_in_shards import (
     WRITTEN,
-    CheckPeople,
+    CompareWithPeople,
     CountPairs,
     CountStrangers,
-    ReadPeople,
+    ReadRowsOfPeople,
     WriteShown,
 )
 from reveil.verification.refinement.so_far import (
@@ -101,17 +101,17 @@ def judge_cells(
     numbers = engine.scatter((pl.DataFrame({"part": [n]}, schema=PART_LIST) for n in range(len(parts))), PART_LIST)
     columns = PartColumns.of(first, example.schema)
     counted = tuple(accumulate((part.rows for part in parts), initial=0))
-    reading = ReadPeople(ReadPart(str(folder), str(engine.scratch), before.starts, counted, columns), before)
+    reading = ReadRowsOfPeople(ReadPart(str(folder), str(engine.scratch), before.starts, counted, columns), before)
     read = numbers.map(reading, reading.returns)
     groups = 2 * -(-manifest.rows // engine.shard_rows)
-    checking = CheckPeople(before, manifest, columns, groups)
+    checking = CompareWithPeople(before, manifest, columns, groups)
     checked = read.each(PIECE, checking, checking.returns)
     beyond = None
     if manifest.dirty and (names := listed_columns(example.schema, columns)):
         beyond = read.count(CountStrangers(before, names))
     check_members(read, listed, engine, columns, beyond)
     check_parts(placements_of(engine, len(parts)))
-    judging = JudgeCells(before, release, told, asked, noting)
+    judging = JudgeRowsOfCells(before, release, told, asked, noting)
     marked = checked.each(BUCKET, judging, judging.returns)
     checked.drop()
     said = [json.loads(text) for text in marked.map(_summaries, pl.Schema({SAID: pl.String})).collect()[SAID]]

@@ -66,7 +66,7 @@ class CountPairs:
 
 
 @dataclass(frozen=True)
-class ReadPeople:
+class ReadRowsOfPeople:
     """Work: the rows of parts, each with its place in the release and the bucket of whom it is about."""
 
     reading: ReadPart
@@ -116,7 +116,7 @@ class CountStrangers:
 
 
 @dataclass(frozen=True)
-class CheckPeople:
+class CompareWithPeople:
     """Work: the rows of a bucket against the people they are about; ``buckets`` take groups of people who are new."""
 
     before: CellsSoFar
@@ -160,7 +160,7 @@ class CheckPeople:
         truth = self._with_strangers(snapshot, release, bucket, numbers, here)
         places = np.where(here, who, snapshot.frame.height + np.cumsum(~here) - 1)
         compare_rows(release, truth, places, same if same.any() else None)
-        return self._told(shown, rows, value, bucket, late)
+        return self._with_told(shown, rows, value, bucket, late)
 
     def _with_strangers(
         self, snapshot: Snapshot, release: Release, bucket: int, numbers: Ints, here: np.ndarray
@@ -184,7 +184,7 @@ class CheckPeople:
                 columns.append(pl.Series(name, [None] * last.height, dtype))
         return replace(snapshot, frame=pl.concat([frame, pl.DataFrame(columns)]))
 
-    def _told(
+    def _with_told(
         self, shown: Shown, rows: pl.DataFrame, value: pl.DataFrame, bucket: int, late: np.ndarray
     ) -> pl.DataFrame:
         """Return the rows with their boxes, and what was told of their people."""
