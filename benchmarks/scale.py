@@ -7,7 +7,8 @@ all threads of the process, kernels compiled before; peak memory is what the sys
 programs themselves included. The
 marginal cost is what another million rows take beyond the size before.
 
-``--guarantee tau-safety`` publishes two releases of a series instead (:mod:`benchmarks.scale_tau`), with ``--effort``.
+``--guarantee tau-safety`` or ``refinement`` publishes two releases of a series instead (:mod:`benchmarks.scale_tau`),
+with ``--effort``.
 Its kernels are those that ``reveil warm-up`` left.
 """
 
@@ -115,12 +116,12 @@ def run(sizes: list[int], engines: list[str], tasks: list[str], method: str, aro
                 shutil.rmtree(Path(place) / f"{engine}.out")
 
 
-def run_series(sizes: list[int], engines: list[str], around: str | None, effort: str) -> None:
+def run_series(sizes: list[int], engines: list[str], around: str | None, guarantee: str, effort: str) -> None:
     """Measure two releases of a series at each size and print a line for each."""
-    print("rows engine release cpu_seconds peak_MiB groups counterfeits width stages")
+    print("rows engine release cpu_seconds peak_MiB groups counterfeits_or_dirty width stages")
     for rows in sizes:
         with tempfile.TemporaryDirectory(dir=around) as place:
-            in_fresh("make-tau", str(rows), place, effort)
+            in_fresh("make-tau", str(rows), place, guarantee, effort)
             for engine in engines:
                 for release in ("1", "2"):
                     print(f"{rows:,} {engine} {release} {in_fresh('once-tau', engine, place, release)}", flush=True)
@@ -130,7 +131,7 @@ def run_series(sizes: list[int], engines: list[str], around: str | None, effort:
 def main() -> None:
     """Read the arguments."""
     if sys.argv[1:2] == ["make-tau"]:
-        scale_tau.make(int(sys.argv[2]), Path(sys.argv[3]), ENGINES, sys.argv[4])
+        scale_tau.make(int(sys.argv[2]), Path(sys.argv[3]), ENGINES, sys.argv[4], sys.argv[5])
         return
     if sys.argv[1:2] == ["once-tau"]:
         print(scale_tau.once(sys.argv[2], Path(sys.argv[3]), int(sys.argv[4])))
@@ -147,12 +148,12 @@ def main() -> None:
     parser.add_argument("--tasks", default="publish", help="also verify, measure")
     parser.add_argument("--method", default="mondrian", help="or bang")
     parser.add_argument("--folder", default=os.environ.get("TMPDIR"), help="where tables and releases lie meanwhile")
-    parser.add_argument("--guarantee", default="static", choices=["static", "tau-safety"])
-    parser.add_argument("--effort", default="quick", help="of tau-safety")
+    parser.add_argument("--guarantee", default="static", choices=["static", "tau-safety", "refinement"])
+    parser.add_argument("--effort", default="quick", help="of tau-safety, or of the method under refinement")
     given = parser.parse_args()
     sizes, engines = [int(own) for own in given.rows.split(",")], given.engines.split(",")
-    if given.guarantee == "tau-safety":
-        run_series(sizes, engines, given.folder, given.effort)
+    if given.guarantee != "static":
+        run_series(sizes, engines, given.folder, given.guarantee, given.effort)
         return
     run(sizes, engines, given.tasks.split(","), given.method, given.folder)
 
