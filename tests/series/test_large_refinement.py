@@ -149,6 +149,7 @@ def with_more(frame):
     rng = np.random.default_rng(frame.height)
     return frame.with_columns(
         zip=pl.Series(rng.choice(["u", "v", "w", "x", ""], frame.height)).replace("", None),
+        town=pl.Series(rng.choice(["u", "v", "w", "x"], frame.height)),
         grade=pl.Series(rng.choice(["low", "mid", "high"], frame.height)),
         test=pl.Series(rng.integers(0, 6, frame.height) / 2),
         note=pl.Series([f"n{n}" for n in range(frame.height)]),
@@ -160,11 +161,12 @@ def with_more(frame):
 def test_columns_of_every_kind(tiny, tmp_path, plain):
     for name in ("shards", "memory"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "towns.csv").write_text("zip,part\nu,a\nv,a\nw,b\nx,b\n")
+        (tmp_path / name / "town.csv").write_text("u;a;*\nv;a;*\nw;b;*\nx;b;*\n")
     frames = [with_more(frame) for frame in months(many=3, seed=4)]
     note = 'note = "plain"\n' if plain else 'note = "identifier"\n'
     columns = (
-        'disease = "sensitive"\ntest = "sensitive"\ngrade = { role = "quasi", order = ["low", "mid", "high"] }\n' + note
+        'disease = "sensitive"\ntest = "sensitive"\ngrade = { role = "quasi", order = ["low", "mid", "high"] }\n'
+        'town = { role = "quasi", type = "text", hierarchy = "town.csv" }\n' + note
     )
     asked = KINDS["never"] if plain else ASKED + QUICK
     made = same_as_in_memory(tmp_path, frames, asked=asked, columns=columns)
