@@ -18,7 +18,6 @@ from reveil.verification.in_shards import (
     PIECE,
 )
 from reveil.verification.judges.refinement import Refinement
-from reveil.verification.record import Entry, MemoryRecord
 from reveil.verification.refinement.cells import CELL, COUNTS, NEW, NEXT, SIZES, VALUE
 from reveil.verification.refinement.so_far import (
     BUCKET,
@@ -28,6 +27,7 @@ from reveil.verification.refinement.so_far import (
     SAID,
     CellsSoFar,
     NotingCells,
+    RecordOfBucket,
     first_told,
     mark_column,
 )
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from reveil.releases.release import Release
     from reveil.verification.arrays import Codes, Ints
     from reveil.verification.promised import Promised
+    from reveil.verification.record import Entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +145,7 @@ class JudgeRowsOfCells:
 
     def _ruled(self, rows: pl.DataFrame, group: Codes, numbers: Ints, sizes: Ints, bucket: int) -> tuple[Entry, ...]:
         """Refuse pieces of cells that do not keep the promise in some release; return what is to be recorded."""
-        record = MemoryRecord()
+        record = RecordOfBucket()
         known = rows.filter(pl.col("cell") != NEW)
         values = [VALUE.none()]
         for s, name in enumerate(self.names):

@@ -26,7 +26,6 @@ from reveil.verification.in_shards import (
     compare_rows,
 )
 from reveil.verification.judges.refinement import Refinement
-from reveil.verification.record import MemoryRecord
 from reveil.verification.refinement.cells import CELL, NEW, VALUE
 from reveil.verification.refinement.so_far import (
     BUCKET,
@@ -34,6 +33,7 @@ from reveil.verification.refinement.so_far import (
     SAID,
     CellsSoFar,
     PeopleInBuckets,
+    RecordOfBucket,
     mark_column,
 )
 from reveil.verification.shown import Shown
@@ -151,7 +151,7 @@ class CompareWithPeople:
             raise VerificationError("the placement names a record that the snapshot does not have")
         snapshot = before.people.snapshot(bucket)
         who = before.local(bucket, numbers)
-        record = MemoryRecord()
+        record = RecordOfBucket()
         value = before.people.recorded(VALUE, bucket)
         value = value.with_columns(who=pl.Series(before.local(bucket, value["who"].to_numpy()), dtype=pl.Int64))
         record.kept = {VALUE.name: value}

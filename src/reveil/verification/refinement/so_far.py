@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from reveil.verification.record import MemoryRecord
+
 if TYPE_CHECKING:
     import polars as pl
 
     from reveil.tables.snapshot import Snapshot
-    from reveil.verification.arrays import Ints
+    from reveil.verification.arrays import AnyInts, Ints
     from reveil.verification.record import Entry, Kept
 
 FIRST_NEW = 1 << 30  # new cells of a bucket have numbers from here on, until those of all buckets are known
@@ -26,6 +28,14 @@ def mark_column(s: int) -> str:
 def first_told(s: int) -> str:
     """Return the name of the column that says whose value is told for the first time, or is another than before."""
     return f"f{s}"
+
+
+class RecordOfBucket(MemoryRecord):
+    """A record of the people of a bucket: whoever asks for some of them is given the rows of all."""
+
+    def of(self, kept: Kept, who: AnyInts) -> pl.DataFrame:  # noqa: ARG002
+        """Return the rows of everybody in the bucket; who joins them with people finds the right ones."""
+        return self.rows(kept)
 
 
 class PeopleInBuckets(Protocol):
