@@ -28,12 +28,12 @@ from reveil.guarantees.refinement.bucket_book import (
     value_code,
 )
 from reveil.guarantees.refinement.ledgers import CELLS, TOLD_VALUES
-from reveil.series.in_shards.comparing import COMPARED, ComparedBucket
-from reveil.series.in_shards.ordered import BUCKET, written
+from reveil.guarantees.static.in_shards import signed
+from reveil.series.in_shards.comparing import COMPARED, ComparedBucket, coded_path
+from reveil.series.in_shards.ordered import written
 from reveil.series.in_shards.recalled import PERSONS
 
 if TYPE_CHECKING:
-    from reveil.core.arrays import IntArray
     from reveil.core.randomness import Dice
     from reveil.models.encoding import Domains
     from reveil.series.in_shards.ordered import Listed
@@ -69,7 +69,7 @@ class CompareMembers:
         # Of who is not there, only those are needed who share a cell with others.
         people = people.filter((pl.col(NUMBER) >= 0) | (pl.col(CELL) >= 0))
         people = self._with_told(people, found.number).with_columns(pl.lit(found.number, pl.Int32).alias(HOME))
-        written(people.select(self.words.members.names()), members_path(Path(self.folder), found.number))
+        written(people.select(self.words.members.names()), coded_path(Path(self.folder), found.number))
         return found.counted(0)
 
     def _present(self, found: ComparedBucket, first: int) -> pl.DataFrame:
@@ -78,7 +78,7 @@ class CompareMembers:
         ties = self.decision.child("groups").child("ties").bits(numbers)
         seats = self.assembly.child("seats").bits(numbers)
         columns: dict[str, object] = {NUMBER: numbers, PERSON: found.recall.person}
-        columns |= {TIE: _signed(ties), SEAT: _signed(seats)}
+        columns |= {TIE: signed(ties), SEAT: signed(seats)}
         columns |= {quasi_code(a): found.lasting[name] for a, name in enumerate(words.quasi)}
         columns |= {value_code(s): found.lasting[name] for s, name in enumerate(words.sensitive)}
         columns |= {plain_value(p): found.snapshot.frame[name] for p, name in enumerate(words.plain)}
@@ -118,27 +118,3 @@ class CompareMembers:
             lists = lists.cast({PERSON: pl.Int32, told_in(s): pl.List(pl.Int32), told_values(s): pl.List(pl.Int32)})
             people = people.join(lists, on=PERSON, how="left", maintain_order="left")
         return people
-
-
-def _signed(bits: np.ndarray) -> IntArray:
-    """Return 63 of 64 bits, in the same order."""
-    return (bits >> np.uint64(1)).astype(np.int64)
-
-
-def members_path(folder: Path, bucket: int) -> Path:
-    """Return where lie the people of a bucket, as refinement takes them."""
-    return folder / f"members-{bucket:05d}.arrow"
-
-
-@dataclass(frozen=True)
-class ReadMembers:
-    """Work: the people of the buckets that a shard lists."""
-
-    folder: str
-    returns: pl.Schema
-
-    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Read the files."""
-        found = [self.returns.to_frame()]
-        found += [pl.read_ipc(members_path(Path(self.folder), n)) for n in table[BUCKET].to_list()]
-        return pl.concat(found)

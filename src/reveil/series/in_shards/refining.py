@@ -20,10 +20,10 @@ from reveil.releases.table import GROUP
 from reveil.series.asking import asked_for
 from reveil.series.column_types import SPELLINGS, spellings_of, types_of
 from reveil.series.in_shards.cell_pages import ChangedCells, NotedCells, pages_of_cells
-from reveil.series.in_shards.comparing import COMPARED, CountedEvents
+from reveil.series.in_shards.comparing import COMPARED, CountedEvents, ReadCoded
 from reveil.series.in_shards.known_values import context_of_nobody, memory_of_nobody
 from reveil.series.in_shards.meanings import Meanings
-from reveil.series.in_shards.members import CompareMembers, ReadMembers
+from reveil.series.in_shards.members import CompareMembers
 from reveil.series.in_shards.people_of_cells import CellPortions, PeopleOfCells, note_homes, write_told
 from reveil.series.in_shards.recalled import recalled_shards
 from reveil.series.in_shards.way import CountsOfRows, LargeRelease
@@ -91,7 +91,7 @@ class LargeRefinement(LargeRelease):
         common = Common(rules, method, words, example, self.number, ordered.rows, decision, assembly, cells, buckets)
         counted = CountedTable(meanings.counts, meanings.declared, _occurring(meanings))
         noted = NotedCells(str(table.folder), "told")
-        reading = ReadMembers(str(table.folder), words.members)
+        reading = ReadCoded(str(table.folder), words.members)
         people = ordered.shards(engine).map(reading, reading.returns)
         refined = refine_in_shards(engine, people, common, counted, next_cell, noted)
         counts = CountsOfRows(

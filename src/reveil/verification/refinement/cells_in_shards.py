@@ -13,6 +13,7 @@ import polars as pl
 from reveil.core.errors import VerificationError
 from reveil.verification.arrays import halves, number_of_name, renumbered
 from reveil.verification.counting import GroupCounts, PublishedGroups, Tally, ValueRelations
+from reveil.verification.groups_in_shards import check_numbered
 from reveil.verification.in_shards import (
     NUMBER,
     PIECE,
@@ -133,14 +134,7 @@ class JudgeRowsOfCells:
             marks, code = np.unique(rows[mark_column(s)].to_numpy(), return_inverse=True)
             tallies[name] = Tally.of(group, code.astype(np.int32), len(numbers), ValueRelations(len(marks)))
         counts = GroupCounts(sizes, tallies)
-        for promise in (self.asked, self.told):
-            for demand in promise.demands:
-                good = demand.holds(counts)
-                if not good.all():
-                    raise VerificationError(
-                        f"the group {int(numbers[~good][0])} does not satisfy {demand!r}",
-                        hint=f"{int((~good).sum()):,} of {len(numbers):,} groups fail.",
-                    )
+        check_numbered(self.asked, self.told, counts, numbers)
         return [demand.achieved(counts) for demand in self.told.demands]
 
     def _ruled(self, rows: pl.DataFrame, group: Codes, numbers: Ints, sizes: Ints, bucket: int) -> tuple[Entry, ...]:
