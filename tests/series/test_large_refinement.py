@@ -306,6 +306,35 @@ def test_newcomers_who_are_not_valid_wait(tiny, tmp_path):
     assert [one.withheld for one in made] == [0, 3, 0]
 
 
+@pytest.mark.slow
+def test_others_come_and_the_first_come_back(tiny, tmp_path):
+    """Buckets of cells of which nobody is there, and then everybody again."""
+    first = next(months(seed=14))
+    others = people(range(7_000, 7_300), np.random.default_rng(1))
+    made = same_as_in_memory(tmp_path, [first, others, first, pl.concat([first[:650], others])])
+    assert made[1].dirty == made[2].dirty == 0
+    assert made[3].dirty > 0
+
+
+@pytest.mark.slow
+def test_parts_of_a_table_are_made_in_memory_in_between(tiny, tmp_path):
+    """Some columns, or some people, in memory: the next whole table is worked on in shards, with the same groups."""
+    frames, found = list(months(many=3, seed=15)), []
+    for name, engine in (("shards", SHARDS), ("memory", MEMORY)):
+        (tmp_path / name).mkdir()
+        config = config_of(tmp_path / name, asked=ASKED + QUICK, engine=engine)
+        raw = [written(tmp_path / name, frame, f"table-{n}") for n, frame in enumerate(frames)]
+        outs = [f"{tmp_path}/{name}/out-{n}/" for n in range(4)]
+        publish_file(config, raw[0], outs[0], columns=["age", "disease"])
+        publish_file(config, raw[1], outs[1], where="age < 50")
+        made = [publish_file(config, raw[n], outs[n + 1]).release.manifest for n in (1, 2)]
+        assert [one.engine is None for one in made] == [engine == MEMORY] * 2
+        found.append([(told_of(one), groups_in(tmp_path / name / f"out-{n}")) for n, one in enumerate(made, start=2)])
+        if engine == SHARDS:
+            assert verify_series(config, raw, where="age < 50").broken == []
+    assert found[0] == found[1]
+
+
 def test_where_nobody_can_be_published_it_is_said(tiny, tmp_path):
     config = config_of(tmp_path, asked='kind = "refinement"\nk = 4\nl = 20\n')
     with pytest.raises(InfeasibleError, match="nobody can be published"):
