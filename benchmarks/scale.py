@@ -7,7 +7,7 @@ all threads of the process, kernels compiled before; peak memory is what the sys
 programs themselves included. The
 marginal cost is what another million rows take beyond the size before.
 
-``--guarantee tau-safety`` (or ``m-invariance``) publishes two releases of a series instead
+``--guarantee tau-safety`` (or ``m-invariance``, ``refinement``) publishes two releases of a series instead
 (:mod:`benchmarks.scale_tau`), with ``--effort``.
 Its kernels are those that ``reveil warm-up`` left.
 """
@@ -33,7 +33,7 @@ from reveil.releases.manifest_files import read_manifest
 SIZES = (1_000_000, 4_000_000, 10_000_000)
 COLUMNS, K, L = 8, 10, 3
 QUERIES = 100
-SERIES = ("tau-safety", "m-invariance")
+SERIES = ("tau-safety", "m-invariance", "refinement")
 PART = 1_000_000
 ENGINES = {"memory": 50_000_000, "disk": 500_000, "spark": 500_000}  # shard_rows
 
@@ -119,7 +119,7 @@ def run(sizes: list[int], engines: list[str], tasks: list[str], method: str, aro
 
 def run_series(sizes: list[int], engines: list[str], around: str | None, guarantee: str, effort: str) -> None:
     """Measure two releases of a series at each size and print a line for each."""
-    print("rows engine release cpu_seconds peak_MiB groups counterfeits width stages")
+    print("rows engine release cpu_seconds peak_MiB groups counterfeits_or_dirty width stages")
     for rows in sizes:
         with tempfile.TemporaryDirectory(dir=around) as place:
             in_fresh("make-tau", str(rows), place, guarantee, effort)
@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--method", default="mondrian", help="or bang")
     parser.add_argument("--folder", default=os.environ.get("TMPDIR"), help="where tables and releases lie meanwhile")
     parser.add_argument("--guarantee", default="static", choices=["static", *SERIES])
-    parser.add_argument("--effort", default="quick", help="of tau-safety and m-invariance")
+    parser.add_argument("--effort", default="quick", help="of signatures, or of the method under refinement")
     given = parser.parse_args()
     sizes, engines = [int(own) for own in given.rows.split(",")], given.engines.split(",")
     if given.guarantee in SERIES:

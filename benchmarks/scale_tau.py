@@ -1,4 +1,4 @@
-"""Past one memory, people who keep signatures: the tables of two releases, made part by part, and what each costs.
+"""Past one memory in a series: the tables of two releases, made part by part, and what each release costs.
 
 Of the people of the first table, one in ten has left in the second, one in ten is new there, and of those who stayed
 one in a hundred has another value. No more than one part of a table is in memory while it is made.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-COLUMNS, M = 8, 4
+COLUMNS, M, K, L = 8, 4, 10, 3
 PART = 250_000
 _NEW = 1_000_000  # seeds of parts of new people, behind those of everybody else
 
@@ -52,17 +52,20 @@ def make(rows: int, folder: Path, engines: dict[str, int], guarantee: str, effor
         for n, frame in enumerate(parts(rows, release)):
             frame.write_parquet(table / f"part-{n:05d}.parquet")
     roles = "\n".join(f'{name} = "quasi"' for name in frame.columns if name.startswith("q"))
+    asked = f'kind = "{guarantee}"\nm = {M}\neffort = "{effort}"\n'
+    if guarantee == "refinement":
+        asked = f'kind = "refinement"\nk = {K}\nl = {L}\n[method]\nkind = "mondrian"\neffort = "{effort}"\n'
     for engine, shard_rows in engines.items():
         (folder / f"{engine}.toml").write_text(
             f'[series]\nname = "{engine}"\nseed = 1\nvault = "{engine}.vault"\narchive = false\n'
             f'[columns]\npid = "person"\n{roles}\ndisease = "sensitive"\n'
-            f'[guarantee]\nkind = "{guarantee}"\nm = {M}\neffort = "{effort}"\n[engine]\nshard_rows = {shard_rows}\n'
+            f"[guarantee]\n{asked}[engine]\nshard_rows = {shard_rows}\n"
             + ('kind = "spark"\nmaster = "local[2]"\n' if engine == "spark" else "")
         )
 
 
 def once(engine: str, folder: Path, release: int) -> str:
-    """Publish a release, and return CPU seconds, the peak in MiB, groups, counterfeits, the width and the stages."""
+    """Publish a release; return CPU seconds, the peak in MiB, groups, rows nobody asked for, the width and stages."""
     from reveil.series.config import load_config
     from reveil.series.publishing import publish_file
     from reveil.series.series import Series
@@ -86,4 +89,4 @@ def once(engine: str, folder: Path, release: int) -> str:
     manifest = published.release.manifest
     measures = Series.of(config).releases()[-1][0].facts["measures"]
     width = f"{measures['gcp']:.4f}"
-    return f"{used:.1f} {peak:.0f} {manifest.groups} {manifest.counterfeits.total} {width} {told}"
+    return f"{used:.1f} {peak:.0f} {manifest.groups} {manifest.counterfeits.total + manifest.dirty} {width} {told}"

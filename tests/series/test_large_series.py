@@ -261,6 +261,24 @@ def test_events_are_counted_as_in_memory(tiny, tmp_path):
     assert all(text.startswith("sha256:") for text in lines[0][3])
 
 
+@pytest.mark.slow
+def test_whoever_changes_in_a_column_with_a_declared_order_is_updated(tiny, tmp_path):
+    first = next(months()).with_columns(grade=pl.lit("low"))
+    second = first.with_columns(grade=pl.when(pl.int_range(pl.len()) < 50).then(pl.lit("high")).otherwise("grade"))
+    updated = []
+    for rows in (100, 100_000):
+        folder = tmp_path / str(rows)
+        folder.mkdir()
+        config_of(folder, engine=f"shard_rows = {rows}\n")
+        config = folder / "reveil.toml"
+        grade = 'grade = { role = "quasi", order = ["low", "high"] }\n'
+        config.write_text(config.read_text().replace("[guarantee]", f"{grade}[guarantee]"))
+        for n, frame in enumerate((first, second)):
+            publish_file(load_config(config), written(folder, frame, f"table-{n}"), f"{folder}/out-{n}/")
+        updated.append([row["updated"] for row in rv.Series.of(load_config(config)).history()])
+    assert updated == [[0, 50]] * 2
+
+
 def test_the_same_table_is_the_same_release(tiny, tmp_path):
     frames = list(months(many=2, seed=7))
     config, found, tables = published(tmp_path, frames)

@@ -51,15 +51,17 @@ def top_cells(
     method: Mondrian,
     cell_rows: int,
     most: int,
+    occurring: tuple[int, ...] | None = None,
 ) -> TopCells:
     """Cut a table until no cell that can be cut has more than ``cell_rows`` records.
 
     ``shards`` have the codes of quasi and sensitive attributes in :func:`quasi_column` and :func:`sensitive_column`.
+    Where they are some of the records of a table, ``occurring`` is how many values each quasi attribute has in it.
     """
     reason = method.reason_against_cells()
     if reason is not None:
         raise ConfigError(f"this table cannot be grouped in shards: {reason}", hint="Use method.kind = 'mondrian'.")
-    return _TopGrower(shards, quasi, sensitive, model, method, max(cell_rows, _cutting.WHOLE), most).grown()
+    return _TopGrower(shards, quasi, sensitive, model, method, max(cell_rows, _cutting.WHOLE), most, occurring).grown()
 
 
 class _Along(NamedTuple):
@@ -85,7 +87,9 @@ class _TopGrower:
         method: Mondrian,
         cell_rows: int,
         most: int,
+        occurring: tuple[int, ...] | None,
     ) -> None:
+        self.occurring = occurring
         names = [quasi_column(a) for a in range(len(quasi))] + [sensitive_column(s) for s in range(len(sensitive))]
         self.shards, self.quasi, self.sensitive = with_columns_only(shards, names), quasi, sensitive
         self.model, self.method, self.cell_rows, self.most = model, method, cell_rows, most
@@ -112,7 +116,9 @@ class _TopGrower:
 
     def _meet(self, counts: Mapping[tuple[int, int], Counted]) -> tuple[int, ...]:
         """Note what the whole table has; return how many values of each quasi attribute occur."""
-        occurring = tuple(int((counts[0, a][0] < domain.null_code).sum()) for a, domain in enumerate(self.quasi))
+        occurring = self.occurring
+        if occurring is None:
+            occurring = tuple(int((counts[0, a][0] < domain.null_code).sum()) for a, domain in enumerate(self.quasi))
         everybody = {0: (CellCut(0, int(np.iinfo(np.int32).max), self.sizes[0]),)}
         halves = self._halves(everybody) if self.sensitive else {}
         self.references: dict[str, Reference] = {}

@@ -136,6 +136,18 @@ class JudgeGroups:
         )
 
 
+def check_numbered(asked: Promised, told: Promised, counts: GroupCounts, numbers: Ints) -> None:
+    """Refuse groups, by their published numbers, of which one does not keep what was asked for, or promised."""
+    for promise in (asked, told):
+        for demand in promise.demands:
+            good = demand.holds(counts)
+            if not good.all():
+                raise VerificationError(
+                    f"the group {int(numbers[~good][0])} does not satisfy {demand!r}",
+                    hint=f"{int((~good).sum()):,} of {len(numbers):,} groups fail.",
+                )
+
+
 def check_dealt(apart: float, groups: int) -> None:
     """Refuse a release in which rows of a group lie near each other: parts would show how the table was divided.
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from reveil.releases.manifest import Manifest
     from reveil.tables.pieces import TablePieces
     from reveil.tables.schema import Schema
-    from reveil.verification.arrays import AnyInts, Ints
+    from reveil.verification.arrays import AnyInts, Bools, Ints
 
 PART_LIST = pl.Schema({"part": pl.Int32})
 NUMBER, PIECE = "number", "piece"
@@ -195,8 +195,11 @@ class CheckRecords:
         return self.columns.marked(release, rows["place"], self.buckets)
 
 
-def compare_rows(release: Release, snapshot: Snapshot, records: Ints) -> None:
-    """Refuse rows that are not what some records of a snapshot became; ``records`` are their places in it."""
+def compare_rows(release: Release, snapshot: Snapshot, records: Ints, excused: Bools | None = None) -> None:
+    """Refuse rows that are not what some records of a snapshot became; ``records`` are their places in it.
+
+    ``excused`` rows may show another sensitive value, by the rule of the series.
+    """
     lines = [
         line_of(snapshot.frame[name], snapshot.schema[name], release.cells[name], beyond=True)
         for name in snapshot.schema.quasi
@@ -204,7 +207,7 @@ def compare_rows(release: Release, snapshot: Snapshot, records: Ints) -> None:
     check_sets(release, snapshot.schema)
     check_raw(release, snapshot)
     none = PublishedGroups(np.zeros(0, np.int64), release.classes, np.zeros(0, np.int64), np.zeros(0, np.int64))
-    check_rows(release, snapshot, lines, records, none)
+    check_rows(release, snapshot, lines, records, none, excused=excused)
 
 
 def box_marks(release: Release, seed: int) -> Ints:
@@ -265,18 +268,31 @@ def _texts(at: int, texts: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"column": [at] * len(distinct), "text": distinct, COUNTED: [1] * len(distinct)}, schema=_TEXTS)
 
 
-def check_members(rows: Shards, pieces: TablePieces, engine: Engine, columns: PartColumns) -> None:
-    """Refuse sets with values that nobody has; declared values are checked piece by piece."""
-    schema = pieces.schema
-    asked = tuple(
+def listed_columns(schema: Schema, columns: PartColumns) -> tuple[str, ...]:
+    """Return the columns whose cells list values that were not declared."""
+    return tuple(
         name
         for name in schema.quasi
         if schema[name].labels is None and columns.types[columns.names.index(name)] == pl.List(pl.String)
     )
+
+
+def check_members(
+    rows: Shards, pieces: TablePieces, engine: Engine, columns: PartColumns, beyond: pl.DataFrame | None = None
+) -> None:
+    """Refuse sets with values that nobody has; declared values are checked piece by piece.
+
+    ``beyond`` (``column``, a place among the listed columns, and ``text``) are values of people who are not in the
+    table and are published all the same.
+    """
+    schema = pieces.schema
+    asked = listed_columns(schema, columns)
     if not asked:
         return
     told = rows.count(CountMembers(columns, asked))
-    known = pieces.shards(engine).count(CountTexts(schema, asked))
+    known = pieces.shards(engine).count(CountTexts(schema, asked)).select("column", "text")
+    if beyond is not None:
+        known = pl.concat([known, beyond.select("column", "text").cast(dict(known.schema))])  # type: ignore[arg-type]
     strange = told.join(known, on=["column", "text"], how="anti")
     if strange.height:
         name = asked[int(strange["column"][0])]

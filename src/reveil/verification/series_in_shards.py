@@ -29,7 +29,7 @@ from reveil.tables.schema import Role
 from reveil.tables.snapshot import canonical_text
 from reveil.verification.arrays import counted_pairs, marks_of, renumbered, set_marks
 from reveil.verification.counting import GroupCounts, PublishedGroups, Tally, counterfeits_in
-from reveil.verification.groups_in_shards import ScaleOfColumn, check_dealt, scale_of_column
+from reveil.verification.groups_in_shards import ScaleOfColumn, check_dealt, check_numbered, scale_of_column
 from reveil.verification.in_shards import (
     NUMBER,
     PIECE,
@@ -316,14 +316,7 @@ class JudgeSignatures:
             found = rows.join(scale.values, on="value", how="left", maintain_order="left", nulls_equal=True)["code"]
             tallies[scale.name] = Tally.of(group, found.to_numpy(), many, scale.relations, scale.table)
         counts = GroupCounts(sizes, tallies)
-        for promise in (self.asked, self.told):
-            for demand in promise.demands:
-                good = demand.holds(counts)
-                if not good.all():
-                    raise VerificationError(
-                        f"the group {int(numbers[~good][0])} does not satisfy {demand!r}",
-                        hint=f"{int((~good).sum()):,} of {many:,} groups fail.",
-                    )
+        check_numbered(self.asked, self.told, counts, numbers)
         marks = marks_of(canonical_text(table["s0"]))
         known, place = np.unique(marks, return_inverse=True)
         of, value, _ = counted_pairs(group, place, len(known))

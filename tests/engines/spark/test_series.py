@@ -76,6 +76,28 @@ def test_no_room_or_too_many_values_leave_a_series_as_it_was(session, one_key, t
             resource.prlimit(pid, resource.RLIMIT_FSIZE, before)
 
 
+def test_refinement_has_the_same_bytes_on_disk_and_on_spark(session, one_key, tmp_path):
+    """Of the second release some rows are dirty, and some stale; people, cells and newcomers are several units."""
+    asked = 'kind = "refinement"\nk = 4\nl = 2\n'
+    frames = list(months(rows=500, many=2, seed=1))
+    raw = [written(tmp_path, frame, f"table-{n}") for n, frame in enumerate(frames)]
+    bytes_of, counts = {}, {}
+    for kind in ("local", "spark"):
+        folder = tmp_path / kind
+        folder.mkdir()
+        config = config_of(folder, asked=asked, engine=f'kind = "{kind}"\nshard_rows = 200\n')
+        for n, table in enumerate(raw):
+            made = publish_file(config, table, f"{folder}/out-{n}/").release.manifest
+            assert made.engine == {"kind": "spark" if kind == "spark" else "disk", "shard_rows": 200}
+        assert made.dirty
+        assert made.stale
+        bytes_of[kind] = [tables.parts(folder / f"out-{n}") for n in range(len(raw))]
+        counts[kind] = [row.facts for row, _ in rv.Series.of(config).releases()]
+        assert verify_series(config, raw).broken == []
+    assert bytes_of["local"] == bytes_of["spark"]
+    assert counts["local"] == counts["spark"]
+
+
 def test_a_series_goes_on_with_another_engine(session, one_key, tmp_path):
     raw = [written(tmp_path, frame, f"table-{n}") for n, frame in enumerate(months(rows=600, many=2))]
     for n, (table, kind) in enumerate(zip(raw, ("spark", "local"), strict=True)):

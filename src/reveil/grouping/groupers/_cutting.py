@@ -39,7 +39,7 @@ WHOLE = 1 << 8
 
 @dataclass(frozen=True)
 class Cell:
-    """What the records of a cell have to know of the table that they are a part of: they do not have it themselves.
+    """What the records of a cell, or of several, have to know of the table: they are a part of it.
 
     ``ties`` are the dice of the records, which decide as they do in the whole table. ``occurring`` is how many values
     each quasi attribute has in it, nulls not counted.
@@ -76,7 +76,7 @@ class Forest:
             if cell is None:
                 ties = rng.child("ties").order_by(start.labels[self.index], numbers=self.index)
             else:
-                ties = np.argsort(cell.ties, kind="stable")
+                ties = np.lexsort((cell.ties[self.index], start.labels[self.index]))
             self.index = self.index[ties]
         whole = start.n_groups == 1 and len(self.index) == codes.n
         self.rows: CodeArray = codes.matrix() if whole else np.ascontiguousarray(codes.columns(self.index))

@@ -143,3 +143,9 @@ class Mondrian(Grouper):
         if not len(start.order):
             return start
         return Forest(codes, model, self, rng, start, table, blind=blind).partition()
+
+    def refine_cells(self, codes: Codes, model: Model, rng: Dice, start: Partition, cell: Cell) -> Partition:
+        """Cut every group of a partition of some records of a table, as :meth:`refine` does for all of them."""
+        if not len(start.order):
+            return start
+        return Forest(codes, model, self, rng, start, None, blind=False, cell=cell).partition()

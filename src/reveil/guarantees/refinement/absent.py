@@ -15,6 +15,8 @@ from reveil.models.statistics import Histogram
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import numpy.typing as npt
+
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
     from reveil.guarantees.refinement.judging import Judge
     from reveil.guarantees.refinement.reading import Reading
@@ -79,7 +81,9 @@ def absent_of(book: Book, reading: Reading, cells: IntArray, quasi: Iterable[str
     return Absent(person, place, records, tuple(told), able)
 
 
-def helpers(judge: Judge, present: BoolArray, wanting: BoolArray, absent: Absent, rank: IntArray) -> BoolArray:
+def helpers(
+    judge: Judge, present: BoolArray, wanting: BoolArray, absent: Absent, rank: npt.NDArray[np.integer]
+) -> BoolArray:
     """Choose which of the absent are published beside the present, as few as make both pieces valid.
 
     ``wanting`` are cells whose absent are valid and whose present are not. The absent are taken in the order of

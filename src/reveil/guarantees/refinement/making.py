@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from reveil.core.errors import InfeasibleError
 from reveil.guarantees.draft import GivenColumn, Rows
 from reveil.guarantees.refinement.entries import Assignment
 from reveil.guarantees.refinement.extras import Extras, decoded, extended, extras_of
-from reveil.guarantees.refinement.plan import Decided, Rules, decide, grouped
+from reveil.guarantees.refinement.plan import AllOfRelease, Decided, Rules, decide, grouped
 from reveil.models.encoding import Codes, encode
 from reveil.models.statistics import GroupStats, Histogram, Partition
 
@@ -131,18 +132,13 @@ def make(
     waiting = np.zeros(snapshot.frame.height, np.bool_)
     while True:
         decided = decide(before, rules, book, snapshot.schema.quasi, rng, held, waiting)
-        reading = before.frozen(decided.frozen)
-        extras = extras_of(decided, reading, book, snapshot.schema.quasi, stable_codes)
-        if not decided.published(reading.past, ~reading.rests).any():
-            raise InfeasibleError(
-                "nobody can be published: every set of people that would be told apart is too small or too uniform",
-                hint="Ask for less (k, l, t), for more people at once, or allow dirty records.",
-            )
-        whole = extended(snapshot, extras, decided, reading, before, book)
+        if not decided.published(before.past, ~before.rests).any():
+            raise nobody_published()
+        extended_by = Extending(snapshot, before, decided, book, stable_codes)
+        whole = extended_by.whole
         coded = encode(whole) if whole is not snapshot or codes is None else codes
-        partition = grouped(reading, decided, rules, coded, extras.cell, method, rng.child("groups"))
-        made = _cut(snapshot.frame.height, whole, coded, partition, extras, decided, reading)
-        if not reading.tables:
+        made = extended_by.cut(coded, rules, method, rng.child("groups"))
+        if not made.reading.tables:
             return made
         bad = _failing(made, rules)
         if not bad.any():
@@ -152,6 +148,51 @@ def make(
         held[cells[cells >= 0]] = True
         waiting |= failed & (before.past.cell < 0)
         rng = rng.child("again")
+
+
+def nobody_published() -> InfeasibleError:
+    """Return the refusal of a release without rows."""
+    return InfeasibleError(
+        "nobody can be published: every set of people that would be told apart is too small or too uniform",
+        hint="Ask for less (k, l, t), for more people at once, or allow dirty records.",
+    )
+
+
+@dataclass(frozen=True)
+class Extending:
+    """From a decision to its release: the values that are published, with the extra rows, and the groups.
+
+    ``before`` is what was told, ``stable_codes`` are those of the snapshot.
+    """
+
+    snapshot: Snapshot
+    before: Reading
+    decided: Decided
+    book: Book
+    stable_codes: Mapping[str, CodeArray]
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What was told, with the values of today as they are published."""
+        return self.before.frozen(self.decided.frozen)
+
+    @cached_property
+    def extras(self) -> Extras:
+        """The rows that nobody asked for."""
+        return extras_of(self.decided, self.reading, self.book, self.snapshot.schema.quasi, self.stable_codes)
+
+    @cached_property
+    def whole(self) -> Snapshot:
+        """The snapshot as it is published, and the extra rows behind it."""
+        return extended(self.snapshot, self.extras, self.decided, self.reading, self.before, self.book)
+
+    def cut(
+        self, coded: Codes, rules: Rules, method: Grouper, rng: Dice, among: AllOfRelease | None = None
+    ) -> MadeRelease:
+        """Group everybody who is published; ``coded`` is all of the extended snapshot."""
+        reading, decided, extras = self.reading, self.decided, self.extras
+        partition = grouped(reading, decided, rules, coded, extras.cell, method, rng, among)
+        return _cut(self.snapshot.frame.height, self.whole, coded, partition, extras, decided, reading)
 
 
 def _cut(

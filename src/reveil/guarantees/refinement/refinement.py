@@ -39,6 +39,7 @@ from reveil.tables.schema import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reveil.core.arrays import IntArray
     from reveil.core.randomness import Dice
     from reveil.guarantees.draft import Request, Rows
     from reveil.releases.membership import Membership
@@ -241,14 +242,7 @@ class Refinement(Guarantee):
         memory = check_memory(self.kind, request.memory)
         model, book = self.model_for(snapshot.schema), memory.book
         reading = _read(snapshot, model, memory)
-        given = in_force(self, "slack")
-        if isinstance(given, str):
-            slack = slack_for(reading.asked, reading.stayed, given, dirty=self.dirty == "allow")
-        else:
-            slack = number_in(given)
-        rules = Rules(
-            model, math.ceil(model.minimum_size * slack), self.dirty == "allow", self.counterfeits, self.blind
-        )
+        rules, slack = self.rules_for(model, reading.asked, reading.stayed)
         if self.blind and model.tags.reads_values and (moved := int((reading.past.changed & ~reading.rests).sum())):
             raise RefusedError(
                 f"{moved:,} persons have another sensitive value than they were published with, and blind = true is "
@@ -275,11 +269,36 @@ class Refinement(Guarantee):
                 stale=stale,
             ),
             remembered=Remembered(
-                entries=self._entries(made, rows, memory), facts={"stale": stale, "slack": round(float(slack), 3)}
+                entries=self._entries(made, rows, memory), facts={"stale": stale, "slack": round(slack, 3)}
             ),
             altered=True,
             dirty=made.decided.absent.person[made.decided.beside],
         )
+
+    def rules_for(self, model: Model, asked: IntArray, stayed: IntArray) -> tuple[Rules, float]:
+        """Return what may be done in a release, and how many times the smallest size new cells have.
+
+        For ``asked`` and ``stayed`` see :func:`~reveil.guarantees.refinement.slack.slack_for`.
+        """
+        given = in_force(self, "slack")
+        if isinstance(given, str):
+            slack = slack_for(asked, stayed, given, dirty=self.dirty == "allow")
+        else:
+            slack = number_in(given)
+        least = math.ceil(model.minimum_size * slack)
+        return Rules(model, least, self.dirty == "allow", self.counterfeits, self.blind), float(slack)
+
+    def reason_against_shards(self, method: Grouper | None) -> str | None:
+        """Say why a release is made in one memory, or None where cells may be worked on bucket by bucket."""
+        if self.t is not None:
+            return "t compares groups with the table, which changes with everybody who is held back"
+        if self.counterfeits:
+            return "counterfeits get values and boxes that cells have shown before"
+        if self.blind:
+            return "blind = true tells newcomers apart from those who are lost for good, all of them together"
+        if not isinstance(method or Mondrian(), Mondrian):
+            return f"the method {method.name!r} refines all cells at once" if method else None
+        return (method or Mondrian()).reason_against_cells()
 
     def _entries(self, made: MadeRelease, rows: Rows, memory: Memory) -> tuple[Entries, ...]:
         """Return what the vault has to remember."""

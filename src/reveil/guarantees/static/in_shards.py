@@ -143,7 +143,7 @@ class EncodeRecords:
         for snapshot, numbers in each_piece(table, self.schema):
             codes = self.shape.domains.code(snapshot)
             ties, seats = self.groups.child("ties").bits(numbers), self.assembly.child("seats").bits(numbers)
-            columns: dict[str, Any] = {NUMBER: numbers, TIE: _signed(ties), SEAT: _signed(seats)}
+            columns: dict[str, Any] = {NUMBER: numbers, TIE: signed(ties), SEAT: signed(seats)}
             columns |= {quasi_column(a): column.codes for a, column in enumerate(codes.quasi)}
             columns |= {sensitive_column(s): column.codes for s, column in enumerate(codes.sensitive)}
             columns |= {value_column(v): snapshot.frame[name] for v, name in enumerate(self.shape.values)}
@@ -151,7 +151,7 @@ class EncodeRecords:
         return pl.concat(found)
 
 
-def _signed(bits: npt.NDArray[np.uint64]) -> IntArray:
+def signed(bits: npt.NDArray[np.uint64]) -> IntArray:
     """Return 63 of 64 bits, in the same order."""
     return (bits >> np.uint64(1)).astype(np.int64)
 

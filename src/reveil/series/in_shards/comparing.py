@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
 
 from reveil.engines.scratch import written
-from reveil.series.events import Event, events
+from reveil.series.events import Event, Events, events
 from reveil.series.in_shards.ordered import BUCKET, HIGH, LOW, read_bucket
-from reveil.series.in_shards.recalled import matched
+from reveil.series.in_shards.recalled import Matched, matched
 from reveil.series.signatures import TOLD_SIGNATURES
 from reveil.tables.snapshot import canonical_text
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reveil.core.arrays import CodeArray, IntArray
     from reveil.guarantees.base import Memory
     from reveil.models.encoding import Codes, Domains
+    from reveil.series.in_shards.ordered import Listed
     from reveil.series.in_shards.recalled import RecalledShards
     from reveil.series.stable_codes import StableMeanings
     from reveil.tables.snapshot import Snapshot
@@ -63,45 +64,76 @@ class CompareBuckets:
         found = [self._compared(bucket) for bucket in table.iter_rows(named=True)]
         return pl.DataFrame(found, schema=COMPARED, orient="row")
 
-    def _compared(self, bucket: Mapping[str, Any]) -> tuple[int, ...]:
-        number, folder = int(bucket[BUCKET]), Path(self.folder)
-        snapshot, high, low = read_bucket(bucket, self.example)
-        schema, size = snapshot.schema, snapshot.frame.height
-        codes = self.domains.code(snapshot)
-        lasting: dict[str, CodeArray] = {a.name: self.stable.quasi[a.name][a.codes] for a in codes.quasi}
-        for name in schema.sensitive:
-            lasting[name] = self.stable.code(name, canonical_text(snapshot.frame[name]))
-        recall = matched(self.recalled, number, high, low)
-        known = recall.person >= 0
-        happened = events(known, recall.present, recall.last, lasting, len(recall.gone))
+    def _compared(self, bucket: Listed) -> tuple[int, ...]:
+        found = ComparedBucket.of(self.example, self.domains, self.stable, self.recalled, bucket, self.folder)
+        schema, size = self.example.schema, len(found.recall.person)
+        told = found.recall.records_of(self.recalled.read(TOLD_SIGNATURES.name, found.number))
+        nobody = np.zeros(size, np.bool_)
+        changed = [found.happened.differs.get(name, nobody) for name in schema.sensitive]
+        memory = replace(
+            self.memory,
+            values=found.lasting[schema.sensitive[0]],
+            present=found.recall.present,
+            changed=changed[0],
+            block_records=told["record"].to_numpy().astype(np.int32),
+            block_sets=np.searchsorted(self.signatures, told["signature"].to_numpy()).astype(np.int32),
+            stable_codes=found.lasting,
+        )
+        first = int(bucket["number"])
+        coded, left = self.situating(memory, found.codes, np.arange(first, first + size))
+        written(coded, coded_path(Path(self.folder), found.number))
+        return found.counted(left)
+
+
+@dataclass(frozen=True)
+class ComparedBucket:
+    """The people of a bucket beside what is remembered, their codes, and what happened to them."""
+
+    number: int
+    snapshot: Snapshot
+    codes: Codes
+    lasting: Mapping[str, CodeArray] = field(repr=False)
+    recall: Matched
+    happened: Events
+
+    @classmethod
+    def of(
+        cls,
+        example: Snapshot,
+        domains: Domains,
+        stable: StableMeanings,
+        recalled: RecalledShards,
+        bucket: Listed,
+        folder: str,
+    ) -> ComparedBucket:
+        """Compare a bucket, and leave the files of its records and of who is gone."""
+        number, place = int(bucket[BUCKET]), Path(folder)
+        snapshot, high, low = read_bucket(bucket, example)
+        codes = domains.code(snapshot)
+        lasting: dict[str, CodeArray] = {a.name: stable.quasi[a.name][a.codes] for a in codes.quasi}
+        for name in snapshot.schema.sensitive:
+            lasting[name] = stable.code(name, canonical_text(snapshot.frame[name]))
+        recall = matched(recalled, number, high, low)
+        happened = events(recall.person >= 0, recall.present, recall.last, lasting, len(recall.gone))
         stale = happened.stale
         for name in lasting:
             last = recall.last.get(name)
             stale = np.ones_like(stale) if last is None else stale | (last < 0)
         kept = {"person": recall.person, "stale": stale} | {f"x{at}": one for at, one in enumerate(lasting.values())}
-        written(pl.DataFrame({HIGH: high, LOW: low, **kept}), records_path(folder, number))
-        written(pl.DataFrame({"person": recall.gone.astype(np.int32)}), gone_path(folder, number))
-        told = recall.records_of(self.recalled.read(TOLD_SIGNATURES.name, number))
-        nobody = np.zeros(size, np.bool_)
-        changed = [happened.differs.get(name, nobody) for name in schema.sensitive]
-        memory = replace(
-            self.memory,
-            values=lasting[schema.sensitive[0]],
-            present=recall.present,
-            changed=changed[0],
-            block_records=told["record"].to_numpy().astype(np.int32),
-            block_sets=np.searchsorted(self.signatures, told["signature"].to_numpy()).astype(np.int32),
-            stable_codes=lasting,
-        )
-        first = int(bucket["number"])
-        coded, left = self.situating(memory, codes, np.arange(first, first + size))
-        written(coded, coded_path(folder, number))
-        counts = happened.counts() | {
-            "unchanged": happened.count(Event.UNCHANGED),
+        written(pl.DataFrame({HIGH: high, LOW: low, **kept}), records_path(place, number))
+        written(pl.DataFrame({"person": recall.gone.astype(np.int32)}), gone_path(place, number))
+        return cls(number, snapshot, codes, lasting, recall, happened)
+
+    def counted(self, left: int) -> tuple[int, ...]:
+        """Return a row of :data:`COMPARED`; so many records are ``left`` out."""
+        nobody = np.zeros(len(self.recall.person), np.bool_)
+        changed = [self.happened.differs.get(name, nobody) for name in self.snapshot.schema.sensitive]
+        counts = self.happened.counts() | {
+            "unchanged": self.happened.count(Event.UNCHANGED),
             "changed": int(sum(one.sum() for one in changed)),
             "left": left,
         }
-        return number, *(counts[name] for name in COUNTED)
+        return self.number, *(counts[name] for name in COUNTED)
 
 
 def records_path(folder: Path, bucket: int) -> Path:

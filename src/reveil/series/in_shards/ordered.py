@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from reveil.tables.snapshot import Snapshot
     from reveil.vault import Key
 
+    Listed = Mapping[str, Any]  # a row of a list of buckets, or of pieces
+
 BUCKET, HIGH, LOW = "bucket", "high", "low"
 ORDERED = pl.Schema({BUCKET: pl.Int32, "path": pl.String, "rows": pl.Int64, "number": pl.Int64})
 _LAID = pl.Schema({BUCKET: pl.Int32, "rows": pl.Int64, "repeated": pl.Int64})
@@ -95,7 +97,7 @@ class OrderedTable:
         """Lay the list of buckets out; work reads them."""
         return engine.scatter((self.table[n : n + 1] for n in range(self.buckets)), ORDERED)
 
-    def read(self, bucket: Mapping[str, Any]) -> tuple[Snapshot, IntArray, IntArray]:
+    def read(self, bucket: Listed) -> tuple[Snapshot, IntArray, IntArray]:
         """Return the records of a bucket, and their pseudonyms."""
         return read_bucket(bucket, self.example)
 
@@ -111,7 +113,7 @@ class OrderedTable:
         return digest_of_columns(self.rows, columns, column(HIGH), column(LOW))
 
 
-def read_bucket(bucket: Mapping[str, Any], example: Snapshot) -> tuple[Snapshot, IntArray, IntArray]:
+def read_bucket(bucket: Listed, example: Snapshot) -> tuple[Snapshot, IntArray, IntArray]:
     """Return the records of a bucket, and their pseudonyms."""
     found = pl.read_ipc(bucket["path"])
     frame = found.select(pl.col(f"x{at}").alias(name) for at, name in enumerate(example.frame.columns))
@@ -178,7 +180,7 @@ def _pseudonyms(pieces: TablePieces, key: Key, kind: str | None, folder: Path) -
     return pieces.table.with_columns(pl.Series("pseudonyms", paths, pl.String)), kinds
 
 
-def read_persons(frame: pl.DataFrame, schema: Schema, piece: Mapping[str, Any]) -> pl.Series:
+def read_persons(frame: pl.DataFrame, schema: Schema, piece: Listed) -> pl.Series:
     """Return the person column of a piece, settled as it is when the table is read at once."""
     path = Path(piece["path"])
     place = Place(str(path), parts=((-int(piece["first"]), str(path)),))

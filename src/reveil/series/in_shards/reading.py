@@ -11,6 +11,7 @@ import polars as pl
 
 from reveil.core.errors import ConfigError
 from reveil.engines.settings import LOCAL
+from reveil.guarantees.refinement.refinement import Refinement
 from reveil.guarantees.signatures.signature_based import SignatureGuarantee
 from reveil.models.counting import COUNTS, counts_together, packed_counts
 from reveil.series.column_types import with_known_edges, with_known_spellings, with_known_types
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
     from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine
+    from reveil.grouping.groupers.base import Grouper
     from reveil.guarantees.base import Guarantee
     from reveil.models.domains import ValueCounts
     from reveil.tables.pieces import TablePieces
@@ -62,16 +64,20 @@ def cannot_be_used(kind: str, reason: str) -> ConfigError:
     )
 
 
-def reason_against_series(guarantee: Guarantee, method: object, schema: Schema, vault: object) -> str | None:
+def reason_against_series(guarantee: Guarantee, method: Grouper | None, schema: Schema, vault: object) -> str | None:
     """Say why the releases of a series are made in one memory, or None where a table may be worked on in shards."""
     if not isinstance(vault, Path):
         return "only a vault in a plain folder is read and written part by part"
-    if not isinstance(guarantee, SignatureGuarantee):
-        return f"under {guarantee.kind!r}, what a vault remembers of everybody is compared in one memory"
-    if (reason := guarantee.reason_against_shards(schema)) is not None:
+    if isinstance(guarantee, Refinement):
+        reason = guarantee.reason_against_shards(method)
+    elif isinstance(guarantee, SignatureGuarantee):
+        reason = guarantee.reason_against_shards(schema)
+        if reason is None and method is not None:
+            reason = "groups that follow the regions of a BANG file look at all records at once"
+    else:
+        reason = f"under {guarantee.kind!r}, what a vault remembers of everybody is compared in one memory"
+    if reason is not None:
         return reason
-    if method is not None:
-        return "groups that follow the regions of a BANG file look at all records at once"
     changed = [column.name for column in schema.columns if column.coarse is not None or column.bins is not None]
     if changed:
         return f"column {changed[0]!r} is made coarser, and its values are compared with what they were before"

@@ -1,22 +1,15 @@
-"""The way of one release whose people are not in one memory: compared, grouped, written, judged, remembered.
-
-It is the way of every release (:mod:`reveil.series.assembly_line`), with shards where that has arrays of everybody.
-"""
+"""A release under a guarantee of signatures whose people are not in one memory; see :mod:`.way`."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from reveil.core.defaults import in_force
-from reveil.core.json_values import whole_in
-from reveil.core.randomness import Dice
 from reveil.engines.shards import COUNTED
-from reveil.guarantees.assembly import describe_columns, published_names
 from reveil.guarantees.signatures.binned import KEPT, NUMBERED, SIGN
 from reveil.guarantees.signatures.in_shards import (
     GroupedSignatures,
@@ -26,133 +19,58 @@ from reveil.guarantees.signatures.in_shards import (
 )
 from reveil.guarantees.static.in_shards import NUMBER, SEAT, Shape, cell_column
 from reveil.models.statistics import GroupStats, Histogram, Reference
-from reveil.releases.domains import domains_of
-from reveil.releases.files import read_table
-from reveil.releases.folders import PARTS, digest_over, part_name
-from reveil.releases.manifest import make_manifest
-from reveil.releases.manifest_files import manifest_bytes, manifest_path, read_manifest
 from reveil.releases.manifest_parts import Counterfeits
-from reveil.releases.parsing import assemble
 from reveil.releases.parts import write_parts
-from reveil.releases.placing import undisturbed
-from reveil.releases.release import Release, release_of
 from reveil.releases.table import GROUP
-from reveil.series.alarms import figures_in
 from reveil.series.asking import asked_for
-from reveil.series.assembly_line import hand_over
 from reveil.series.column_types import SPELLINGS, spellings_of
-from reveil.series.drafts import draft_path, remove_drafts
 from reveil.series.in_shards.comparing import COMPARED, CompareBuckets, CountedEvents, ReadCoded
 from reveil.series.in_shards.known_values import KnownValues
 from reveil.series.in_shards.recalled import recalled_shards
 from reveil.series.in_shards.remembering import BucketsOfPeople, TakeTold, ToldPortions, write_told
-from reveil.series.judging import JUDGED, ledger_of
-from reveil.series.lines import NEW_VAULT, cautioned
+from reveil.series.in_shards.way import CountsOfRows, LargeRelease
+from reveil.series.judging import ledger_of
 from reveil.series.release_context import facts_of
 from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, numbered_signatures
-from reveil.series.warnings import warnings
 from reveil.tables.notation import parsed
 from reveil.vault.protocol import PENDING, Entries
-from reveil.verification.series import Expected
 from reveil.verification.series_in_shards import SeriesSoFar, judge_in_shards, judge_of_signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from reveil.core.json_values import JSON
+    from reveil.core.randomness import Dice
     from reveil.guarantees.signatures.signature_based import SignatureGuarantee
     from reveil.releases.manifest import Manifest
-    from reveil.releases.promise import Promise
-    from reveil.series.alarms import Alarms
-    from reveil.series.in_shards.reading import OpenedTable
+    from reveil.releases.manifest_parts import TablePart
+    from reveil.releases.release import Release
     from reveil.series.in_shards.recalled import RecalledShards
-    from reveil.series.published import Stage
     from reveil.tables.schema import Schema
-    from reveil.vault import Change, DuckDBVault, ReleaseRow
+    from reveil.vault import Change, DuckDBVault
     from reveil.verification.record import Kept, Update
 
 
-_DATABASE = 1024  # mebibytes
-
-
-def without_rows(path: Path) -> Release:
-    """Return a release in a folder without its rows, which may be more than one memory is to take."""
-    manifest = read_manifest(path)
-    first = read_table(path.parent / part_name(0)).clear()
-    return replace(release_of(assemble(first, [], manifest), manifest), source=path)
-
-
 @dataclass(frozen=True)
-class LargeRelease:
-    """The next release of a series, of a table in shards.
+class LargeSignatures(LargeRelease):
+    """The next release under a guarantee of signatures."""
 
-    ``settings`` are what the vault remembers of the config, ``archive`` is of how many releases placements are kept.
-    """
-
-    vault: DuckDBVault
-    table: OpenedTable
     guarantee: SignatureGuarantee
-    name: str | None
-    settings: Mapping[str, JSON] = field(repr=False)
-    archive: int | None
-    alarms: Alarms
 
-    @property
-    def number(self) -> int:
-        """The number of the release."""
-        return self.vault.head() + 1
-
-    def publish(
-        self,
-        rows: Sequence[ReleaseRow],
-        target: Path | None,
-        *,
-        dry_run: bool,
-        stage: Stage,
-        done: Callable[[], None],
-    ) -> tuple[Release, tuple[str | None, ...]]:
-        """Make the release, and deliver it; return it without its rows, and what the owner should know."""
-        vault, table, number = self.vault, self.table, self.number
-        vault.limit_memory(_DATABASE)
-        stage("grouping")
+    def made(self, rng: Dice) -> MadeSignatures:
+        """Compare everybody with what was told, and form the groups."""
+        vault, table = self.vault, self.table
         meaning = KnownValues.of(vault, table, self.guarantee)
         judge = judge_of_signatures(asked_for(self.guarantee, None))
         kept = [TOLD_SIGNATURES, ledger_of(judge.of_people)]
         recalled = recalled_shards(vault, kept, table.ordered.buckets, table.folder)
-        # Of what the release is made goes into its dice: a restored vault does not roll the same for another table.
-        about = json.dumps(table.submission.asked, sort_keys=True)
-        seed = whole_in(self.settings["seed"])
-        rng = Dice(vault.key.stream(seed, number, table.submission.digest, about)).child("assembly")
+        rng = rng.child("assembly")
         compared = self._compared(meaning, recalled, rng)
         self.guarantee.check_changed(int(compared["changed"].sum()))
         grouped = self._grouped(meaning, rng)
-        manifest = self._manifest(meaning, grouped, int(compared["left"].sum()), rows)
-        measures: dict[str, JSON] = {"gcp": grouped.width}
-        unusual = self.alarms.judge(figures_in(manifest, measures, table.ordered.rows))
-        draft = draft_path(vault, number, target)
-        with vault.drafts.private():
-            remove_drafts(vault, keep=number - 1)
-            try:
-                manifest = self._written(grouped, manifest, draft.parent, stage)
-                stage("verifying")
-                release, sets = self._judged(draft.parent, manifest, recalled, rows)
-            except BaseException:
-                remove_drafts(vault, keep=number - 1)
-                raise
-        events = CountedEvents.of(compared)
-        remark = cautioned(events, events.counts["changed"], self.guarantee)
-        said = (NEW_VAULT if number == 1 and not dry_run else remark, *unusual)
-        release = replace(release, source=target)
-        if dry_run:
-            remove_drafts(vault, keep=number - 1)
-            return release, (*said, *warnings(table.ordered.example))
-        change = self._change(meaning, grouped, events, sets, release, measures, target)
-        stage("remembering")
-        with undisturbed():
-            vault.prepare(change)
-            hand_over(vault, number, draft, target, done)
-        return release, (*said, *warnings(table.ordered.example))
+        manifest = self._manifest(meaning, grouped, int(compared["left"].sum()))
+        return MadeSignatures(manifest, grouped.width, CountedEvents.of(compared), self, meaning, grouped, recalled)
 
     def _compared(self, meaning: KnownValues, recalled: RecalledShards, rng: Dice) -> pl.DataFrame:
         """Compare everybody with what was told; return what was counted, bucket by bucket."""
@@ -179,53 +97,28 @@ class LargeRelease:
         effort = str(in_force(self.guarantee, "effort"))
         return group_signatures(engine, coded, shape, self.guarantee, meaning.memory, values, effort, rng)
 
-    def _manifest(
-        self, meaning: KnownValues, grouped: GroupedSignatures, withheld: int, rows: Sequence[ReleaseRow]
-    ) -> Manifest:
-        example, schema = self.table.ordered.example, self.table.ordered.schema
+    def _manifest(self, meaning: KnownValues, grouped: GroupedSignatures, withheld: int) -> Manifest:
+        schema = self.table.ordered.schema
         fakes = grouped.rows.count(_counterfeits)
         listed = dict(fakes.select(NUMBERED, COUNTED).iter_rows())
-        made = make_manifest(
-            series=self.name,
-            release=self.number,
-            promise=self._promise(),
-            columns=describe_columns(example, grouped.forms, apart=False, groups=True),
-            rows=grouped.published,
-            groups=grouped.groups,
-            achieved=_achieved(self.guarantee, schema, grouped, len(meaning.memory.texts)),
-            withheld=withheld,
-            counterfeits=Counterfeits(sum(listed.values()), {str(group): many for group, many in listed.items()}),
-            related=schema.relation is not None,
-            domains=domains_of(schema[name] for name in published_names(example, apart=False)),
-        )
-        engine: dict[str, JSON] = {"kind": self.table.engine.name, "shard_rows": self.table.engine.shard_rows}
-        previous = rows[-1].manifest_digest if rows else None
-        return replace(made, series_id=self.vault.series_id, previous=previous, engine=engine)
+        counterfeits = Counterfeits(sum(listed.values()), {str(group): many for group, many in listed.items()})
+        achieved = _achieved(self.guarantee, schema, grouped, len(meaning.memory.texts))
+        counts = CountsOfRows(grouped.published, grouped.groups, withheld, counterfeits=counterfeits)
+        return self.manifest_of(self.guarantee.promise(schema, None), grouped.forms, achieved, counts)
 
-    def _promise(self) -> Promise:
-        return self.guarantee.promise(self.table.ordered.schema, None)
-
-    def _written(self, grouped: GroupedSignatures, manifest: Manifest, folder: Path, stage: Stage) -> Manifest:
-        """Write the parts and the manifest; return it with the digests."""
-        stage("writing")
-        folder.mkdir(parents=True)
+    def written(self, grouped: GroupedSignatures, folder: Path) -> list[TablePart]:
+        """Write the parts, and beside them which set people are told."""
         engine, rows = self.table.engine, grouped.rows
         names = {cell_column(c): name for c, name in enumerate(grouped.shape.published)} | {NUMBERED: GROUP}
         take = TakeTold(self.table.ordered.starts, NUMBER, SIGN, KEPT)
         write_told(rows, take, self.table.folder)
         parts = write_parts(engine, rows, folder, records=grouped.published, number=NUMBER, seat=SEAT, names=names)
         rows.drop()
-        digest = digest_over(parts)
-        manifest = replace(manifest, digest=digest, digests={PARTS: digest}, parts=tuple(parts))
-        manifest_path(folder / "manifest.json").write_bytes(manifest_bytes(manifest))
-        return manifest
+        return parts
 
-    def _judged(
-        self, folder: Path, manifest: Manifest, recalled: RecalledShards, rows: Sequence[ReleaseRow]
-    ) -> tuple[Release, Update]:
+    def judged(self, folder: Path, manifest: Manifest, recalled: RecalledShards) -> tuple[Release, Update]:
+        """Let the judge read the parts; return what it records of sets, too."""
         vault, table = self.vault, self.table
-        previous = rows[-1].manifest_digest if rows else None
-        Expected(self.number, vault.series_id, previous).check(manifest)
         known = vault.ledger(SIGNATURES).sort("signature", "code")
         (name,) = table.ordered.schema.sensitive
         texts = vault.values(name)
@@ -244,7 +137,7 @@ class LargeRelease:
         example = table.ordered.example
         return judge_in_shards(table.engine, folder, manifest, example, asked, before, table.pieces, table.folder)
 
-    def _change(
+    def change(
         self,
         meaning: KnownValues,
         grouped: GroupedSignatures,
@@ -277,7 +170,7 @@ class LargeRelease:
                 "measures": dict(measures),
                 "fewest_counterfeits": grouped.fewest,
             },
-            settings={**self.settings, JUDGED: self.number},
+            settings=self.settings_after(),
             published=None,
             path=target,
         )
@@ -300,6 +193,41 @@ class LargeRelease:
             self.archive != 0,
         )
         return replace(change, portions=portions)
+
+
+@dataclass(frozen=True)
+class MadeSignatures:
+    """A release under a guarantee of signatures that was decided."""
+
+    manifest: Manifest
+    width: float
+    events: CountedEvents
+    release: LargeSignatures
+    meaning: KnownValues
+    grouped: GroupedSignatures
+    recalled: RecalledShards
+
+    def write(self, folder: Path) -> list[TablePart]:
+        """Write the parts into a folder."""
+        return self.release.written(self.grouped, folder)
+
+    def judge(self, folder: Path, manifest: Manifest) -> tuple[Release, RecordedSignatures]:
+        """Let the judge read them; return the release without its rows, and what is to be remembered."""
+        read, sets = self.release.judged(folder, manifest, self.recalled)
+        return read, RecordedSignatures(self, sets)
+
+
+@dataclass(frozen=True)
+class RecordedSignatures:
+    """What a release and its judge leave to be remembered: of ``sets`` all together, of people in files."""
+
+    made: MadeSignatures
+    sets: Update
+
+    def change(self, release: Release, measures: Mapping[str, JSON], target: Path | None) -> Change:
+        """Return all that the vault has to remember; people come bucket by bucket."""
+        made = self.made
+        return made.release.change(made.meaning, made.grouped, made.events, self.sets, release, measures, target)
 
 
 def _rows_of(vault: DuckDBVault, kept: Kept) -> pl.DataFrame:

@@ -70,6 +70,15 @@ class Refinement(GuaranteeJudge):
     @classmethod
     def excused(cls, shown: Shown, promised: Promised, record: Record) -> Bools:  # noqa: ARG003
         """Rows may show what their person was told with last, as many of the table as the manifest counts as stale."""
+        same, stale = cls.told_last(shown, record)
+        cls.check_stale(shown.release.manifest, int(stale.sum()))
+        good = np.zeros(len(shown.who), np.bool_)
+        good[shown.real] = same
+        return good
+
+    @classmethod
+    def told_last(cls, shown: Shown, record: Record) -> tuple[Bools, Bools]:
+        """Return which rows show what their person was told with last, and which another value than the table has."""
         who = shown.who[shown.real]
         same = np.ones(len(who), np.bool_)
         stale = np.zeros(len(who), np.bool_)
@@ -84,12 +93,14 @@ class Refinement(GuaranteeJudge):
                 asked = who < shown.snapshot.frame.height
                 raw = marks_of(canonical_text(shown.snapshot.frame[name]))
                 stale[asked] |= raw[who[asked]] != mark[asked]
-        counted = shown.release.manifest.stale or 0
-        if int(stale.sum()) > (counted if isinstance(counted, int) else 0):
+        return same, stale
+
+    @classmethod
+    def check_stale(cls, manifest: Manifest, stale: int) -> None:
+        """Refuse more rows with another value than the table has than the manifest counts as stale."""
+        counted = manifest.stale or 0
+        if stale > (counted if isinstance(counted, int) else 0):
             raise VerificationError("more rows show another value than the table has than the manifest counts as stale")
-        good = np.zeros(len(shown.who), np.bool_)
-        good[shown.real] = same
-        return good
 
     @classmethod
     def loose(cls, release: Release, promised: Promised) -> int:  # noqa: ARG003
