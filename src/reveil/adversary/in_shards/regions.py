@@ -1,6 +1,8 @@
 """PeopleRegions of quasi values: every person lies in one, and a published box goes into each that it touches.
 
 PeopleRegions are cut where fewest boxes are cut. Any regions give the same candidates; these give few copies of boxes.
+How many people a region has is told by the boxes whose middle lies in it: wide boxes touch many regions, and if these
+counted, there would be more regions than people.
 """
 
 from __future__ import annotations
@@ -32,17 +34,21 @@ class PeopleRegions:
 
     @classmethod
     def around(cls, lo: CodeArray, hi: CodeArray, most: int) -> PeopleRegions:
-        """Cut regions until none touches more than ``most`` of some boxes, given by their hulls (boxes, attributes)."""
+        """Cut regions until none has more than ``most`` middles of some boxes, whose hulls are (boxes, attributes)."""
         attribute, code, below = [-1], [-1], [-1]
-        open_: list[tuple[int, int, IntArray]] = [(0, 0, np.arange(len(lo)))]
+        middle = lo + (hi - lo) // 2
+        every = np.arange(len(lo))
+        open_: list[tuple[int, int, IntArray, IntArray]] = [(0, 0, every, every)]
         while open_:
-            node, depth, boxes = open_.pop()
-            cut = None if len(boxes) <= most or depth >= _DEEPEST else _best(lo[boxes], hi[boxes])
+            node, depth, boxes, own = open_.pop()
+            cut = None if len(own) <= most or depth >= _DEEPEST else _best(lo[boxes], hi[boxes])
             if cut is None:
                 continue
-            attribute[node], code[node], below[node] = *cut, len(attribute)
-            sides = (boxes[lo[boxes, cut[0]] <= cut[1]], boxes[hi[boxes, cut[0]] > cut[1]])
-            open_ += [(len(attribute) + side, depth + 1, inside) for side, inside in enumerate(sides)]
+            along, last = cut
+            attribute[node], code[node], below[node] = along, last, len(attribute)
+            touched = (boxes[lo[boxes, along] <= last], boxes[hi[boxes, along] > last])
+            inside = (own[middle[own, along] <= last], own[middle[own, along] > last])
+            open_ += [(len(attribute) + side, depth + 1, touched[side], inside[side]) for side in range(2)]
             for column in (attribute, code, below):
                 column += [-1, -1]
         return cls(*(np.array(column, np.int32) for column in (attribute, code, below)))
