@@ -9,7 +9,7 @@ import pytest
 import reveil as rv
 from reveil.adversary.in_shards import audit_in_shards, audit_where_asked
 from reveil.adversary.in_shards.asking import NotInShardsError
-from reveil.core.errors import DataError, InputError
+from reveil.core.errors import ConfigError, DataError, InputError
 from reveil.engines import settings as engine_settings
 from reveil.engines.disk import DiskEngine
 from reveil.engines.settings import EngineSettings
@@ -102,6 +102,37 @@ def test_only_those_of_whom_something_is_proven_are_kept(tmp_path):
         assert differences(here[key], found[key]) == []
 
 
+@pytest.mark.parametrize("safely", [False, True])
+def test_a_sample_is_that_of_memory_and_finds_the_same_of_the_same_people(tmp_path, safely):
+    frames = snapshots(200, 3, seed=9)
+    paths, truth = safe(tmp_path, frames, rv.TauSafety(m=2)) if safely else naive(tmp_path, frames, rv.KAnonymity(k=4))
+    attacks = (*ATTACKS, "tau") if safely else ATTACKS
+    here, found = both(paths, truth, "events", sample=40, seed=3, threshold=0.5, attacks=attacks)
+    _, everything = both(paths, truth, "events", seed=3, threshold=0.5, attacks=attacks)
+    for key in ("persons", "certain", "summary", "sentence", "releases"):
+        assert differences(here[key], found[key]) == []
+    drawn = {row["person"] for row in found["persons"]}
+    assert len(drawn) == 40
+    assert [row for row in everything["persons"] if row["person"] in drawn] == found["persons"]
+    assert found["summary"]["sample"]["attacked"] == 40
+    assert found["summary"]["sample"]["of"] == found["summary"]["persons"] == everything["summary"]["persons"]
+    assert any("40 of" in note and "figures of attacks and limits" in note for note in found["notes"])
+    # What is counted over groups is counted over all of them.
+    for name in ("difference", "absence", "correspondence"):
+        for key in ("contained_groups", "groups_with_an_absent_value", "fewest_rows_left", "forward_cracked", "pairs"):
+            assert here["attacks"][name].get(key) == found["attacks"][name].get(key)
+    assert (found["summary"]["certain"] > 0) is not safely
+
+
+def test_a_sample_of_everybody_is_none_and_of_nobody_is_refused(tmp_path):
+    paths, truth = naive(tmp_path, snapshots(120, 2), rv.KAnonymity(k=4))
+    here, found = both(paths, truth, "events", sample=5_000)
+    assert differences(here, found) == []
+    assert "sample" not in found["summary"]
+    with DiskEngine(60, workers=1) as engine, pytest.raises(ConfigError, match="at least one person"):
+        audit_in_shards(engine, EngineSettings(), paths, SCHEMA, truth, sample=0)
+
+
 def test_what_is_not_made_is_named_with_the_reason(tmp_path):
     paths, truth = naive(tmp_path, snapshots(120, 2), rv.KAnonymity(k=4))
     with DiskEngine(60, workers=1) as engine:
@@ -186,7 +217,7 @@ def test_rows_decide_on_this_machine(tmp_path, monkeypatch):
         ({"attacks": ["prior"]}, "the attack 'prior' needs everybody at once"),
         ({"truth": None}, "who is meant is told by the snapshots"),
         ({"known": "ids"}, "--known ids needs everybody at once"),
-        ({"sample": 10}, "--sample needs everybody at once"),
+        ({"pairs": "truth"}, "--pairs needs everybody at once"),
         ({"population": "people.csv"}, "a population needs everybody at once"),
     ],
 )

@@ -40,6 +40,7 @@ from reveil.adversary.in_shards.pairs_of_releases import (
 from reveil.adversary.in_shards.placing import together
 from reveil.adversary.in_shards.reasons import reasons
 from reveil.adversary.result import merged
+from reveil.adversary.sampling import check_sample
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.engines.settings import LOCAL
@@ -70,6 +71,7 @@ def audit_where_asked(
     insists: bool = False,
     everybody: bool = False,
     guarantee: Promising | None = None,
+    sample: int | None = None,
     stage: Callable[[str], None] = lambda _: None,
     **others: Any,
 ) -> Audit:
@@ -98,6 +100,7 @@ def audit_where_asked(
                     seed,
                     everybody=everybody,
                     guarantee=guarantee,
+                    sample=sample,
                     stage=stage,
                 )
         except NotInShardsError as error:
@@ -114,6 +117,7 @@ def audit_where_asked(
         attacks,
         seed,
         guarantee=guarantee,
+        sample=sample,
         stage=stage,
         **others,
     )
@@ -135,16 +139,19 @@ def audit_in_shards(
     *,
     everybody: bool = False,
     guarantee: Promising | None = None,
+    sample: int | None = None,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack releases in folders, of which the snapshots are given, in shards.
 
-    The result has those of whom something is proven, and some others; with ``everybody`` all.
+    The result has those of whom something is proven, and some others; with ``everybody`` all. ``sample``: count
+    everybody, and attack so many persons, the same as in memory.
     """
+    check_sample(sample)
     if threshold is not None and not 0 < threshold <= 1:
         raise ConfigError("the threshold must be above 0 and at most 1", hint="0.5: nobody may be guessed by more.")
     chosen = tuple(sorted(set(registry.names("attacks") if attacks is None else attacks)))
-    gathered = gather_in_shards(engine, settings, releases, schema, truth, known, guarantee, stage)
+    gathered = gather_in_shards(engine, settings, releases, schema, truth, known, guarantee, sample, seed, stage)
     people, groups = gathered.people, gathered.groups
     home = _with_groups(engine, people, groups, HOME, _Homes())
     found: list[Audit] = []
@@ -176,7 +183,7 @@ def audit_in_shards(
     for s, series in enumerate(gathered.series):
         counted = Counted(series, tuple(one.of_groups[s] for one in gathered.counted), counts[s])
         some = sorted((p for p in partials if p.column == s), key=lambda p: p.home)
-        found.append(put_together(some, counted, gathered.notes))
+        found.append(put_together(some, counted, gathered.notes, drawn=gathered.draw is not None))
     whole = merged(found)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - set(chosen)), "it was not asked for")
     whole = replace(
@@ -212,7 +219,7 @@ def _plan(
             raise NotInShardsError(f"the promise {limit.says!r} is about an attack that looks at everybody at once")
     paired = series.known == "events" and len(series.releases) > 1
     elsewhere = tuple(name for name in PAIRED if paired and name in chosen and name not in why)
-    return AttackPlan(series, chosen, elsewhere, why, threshold, seed, named, everybody)
+    return AttackPlan(series, chosen, elsewhere, why, threshold, seed, named, everybody, gathered.draw)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
 
 PART = pl.Schema({"part": pl.Int32, "rows": pl.Int64})
 TEXTS = pl.Schema({"column": pl.Int32, "text": pl.String, COUNTED: pl.Int64})
@@ -200,9 +201,7 @@ class ReadPeople:
         """Read the pieces."""
         found = [self.returns.to_frame()]
         for snapshot, numbers in each_piece(table, self.schema):
-            frame = snapshot.frame
-            person = self.schema.person
-            ids = pl.Series(numbers + 1).cast(pl.String) if person is None else canonical_text(frame[person])
+            frame, ids = snapshot.frame, persons_of(snapshot, numbers)
             codes = [domain.code(frame[domain.name]) for domain in self.domains]
             columns: dict[str, object] = {"person": ids, "region": self.regions.of_points(codes, frame.height)}
             columns |= {f"q{a}": column for a, column in enumerate(codes)}
@@ -210,6 +209,12 @@ class ReadPeople:
                 columns[f"v{s}"] = coded(canonical_text(frame[name]), texts)
             found.append(_filled(pl.DataFrame(columns), self.returns))
         return pl.concat(found)
+
+
+def persons_of(snapshot: Snapshot, numbers: IntArray) -> pl.Series:
+    """Return who the records of a piece are about; without a column that says so, records are numbered from 1."""
+    person = snapshot.schema.person
+    return pl.Series(numbers + 1).cast(pl.String) if person is None else canonical_text(snapshot.frame[person])
 
 
 def _filled(table: pl.DataFrame, returns: pl.Schema) -> pl.DataFrame:
