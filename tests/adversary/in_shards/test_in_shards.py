@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.adversary.in_shards import audit_in_shards, audit_where_asked
+from reveil.adversary import cells
+from reveil.adversary.attacks import difference
+from reveil.adversary.in_shards import audit_in_shards, audit_where_asked, pairs_of_releases
 from reveil.adversary.in_shards.asking import NotInShardsError
 from reveil.core.errors import ConfigError, DataError, InputError
 from reveil.engines import settings as engine_settings
@@ -48,6 +50,29 @@ def test_a_tau_safe_series_against_somebody_who_knows_less(tmp_path, known):
     paths, truth = safe(tmp_path, snapshots(150, 2, seed=4), rv.TauSafety(m=2))
     here, found = both(paths, truth, known, attacks=(*ATTACKS, "tau"))
     assert differences(here, found) == []
+
+
+def test_more_releases_than_a_mask_can_name(tmp_path):
+    frames = snapshots(40, 66, seed=1)
+    paths, truth = naive(tmp_path, frames, rv.KAnonymity(k=8))
+    attacks = ("difference", "homogeneity", "intersection", "serial")
+    here, found = both(paths, truth, "events", threshold=0.5, attacks=attacks, engine=DiskEngine(1_000, workers=1))
+    assert differences(here, found) == []
+    assert found["summary"]["certain"] > 0
+
+
+def test_only_releases_that_are_compared_are_carried(tmp_path, monkeypatch):
+    """Far releases are not compared where there are too many, in memory and in shards alike."""
+    for module in (cells, pairs_of_releases):
+        monkeypatch.setattr(module, "LOOKS", 1_000, raising=False)
+    monkeypatch.setattr(difference, "LOOKS", 1_000)
+    monkeypatch.setattr(cells, "ROWS", 1_000)
+    monkeypatch.setattr(cells.pairs_of, "__defaults__", (1, 1_000))
+    paths, truth = naive(tmp_path, snapshots(120, 5, seed=11), rv.KAnonymity(k=4))
+    here, found = both(paths, truth, "events", threshold=0.5)
+    assert differences(here, found) == []
+    for name in ("absence", "difference"):
+        assert 0 < found["attacks"][name]["pairs"] < found["attacks"][name]["pairs_in_all"]
 
 
 def test_limits_of_single_releases_are_tried(tmp_path):

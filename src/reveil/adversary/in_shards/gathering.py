@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from reveil.models.limits import Limit
     from reveil.tables.schema import Schema
 
+BUNDLES = 4  # of regions, so many have about as many people of a release as a shard has rows
+
 
 @dataclass(frozen=True)
 class Gathered:
@@ -185,8 +187,10 @@ def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: 
     release, pieces, nobody = tables.releases[number], tables.pieces[number], tables.nobody[number]
     sensitive, domains = len(tables.sensitive), tables.domains
     frame, _ = release.read(0)
+    bundle = regions.bundles(engine.shard_rows / BUNDLES * regions.many / pieces.rows)
     both = pl.Schema(
         {
+            "bundle": pl.Int32(),
             "region": pl.Int32(),
             "g": pl.Int64(),
             "mark": pl.Int64(),
@@ -196,11 +200,11 @@ def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: 
             **{f"v{s}": pl.Int32() for s in range(sensitive)},
         }
     )
-    boxes = release.parts(engine).map(ReadBoxes(release, domains, regions, both), both)
-    reader = ReadPeople(pieces.schema, domains, regions, tables.codes(TRUE, number), both)
+    boxes = release.parts(engine).map(ReadBoxes(release, domains, regions, bundle, both), both)
+    reader = ReadPeople(pieces.schema, domains, regions, bundle, tables.codes(TRUE, number), both)
     laid = together(engine, [boxes, pieces.shards(engine).map(reader, both)], both)
     returns = pl.Schema({**of_people(sensitive), **FITS})
-    found = laid.each("region", PlaceRegion(release, domains, returns), returns)
+    found = laid.each("bundle", PlaceRegion(release, domains, returns), returns)
     laid.drop()
     people = found.map(Only("person", tuple(of_people(sensitive))), of_people(sensitive)).kept()
     reading = CountValuesOfGroups(release, tables.sensitive, tables.codes(PUBLISHED, number))

@@ -53,6 +53,28 @@ class PeopleRegions:
                 column += [-1, -1]
         return cls(*(np.array(column, np.int32) for column in (attribute, code, below)))
 
+    def bundles(self, most: float) -> CodeArray:
+        """Return for each region one number for so many regions that lie together, at most.
+
+        A small release has few people in each region, and is looked at in larger pieces.
+        """
+        nodes = range(len(self.attribute))
+        regions, around = np.ones(len(nodes), np.int64), np.zeros(len(nodes), np.int32)
+        for node in reversed(nodes):
+            if self.attribute[node] >= 0:
+                below = self.below[node]
+                regions[node] = regions[below] + regions[below + 1]
+                around[below : below + 2] = node
+        bundle = np.zeros(len(nodes), np.int32)
+        for node in nodes[1:]:  # what lies around a node has a smaller number
+            bundle[node] = node if regions[around[node]] > most else bundle[around[node]]
+        return bundle
+
+    @property
+    def many(self) -> int:
+        """How many regions there are."""
+        return int((self.attribute < 0).sum())
+
     def of_points(self, codes: Sequence[CodeArray], many: int) -> CodeArray:
         """Return the region of each of so many persons, given their codes column by column."""
         node, inside = np.zeros(many, np.int32), np.arange(many)
