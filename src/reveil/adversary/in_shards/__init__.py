@@ -25,6 +25,7 @@ from reveil.adversary.in_shards.asking import (
     refused,
     rows_to_shard,
 )
+from reveil.adversary.in_shards.drawing import Lighten
 from reveil.adversary.in_shards.gathering import Gathered, gather_in_shards
 from reveil.adversary.in_shards.homes import FOUND, HOME, PAIRED, PAYLOAD, AttackHome, AttackPlan, unpacked
 from reveil.adversary.in_shards.merging import Counted, put_together
@@ -152,8 +153,6 @@ def audit_in_shards(
         raise ConfigError("the threshold must be above 0 and at most 1", hint="0.5: nobody may be guessed by more.")
     chosen = tuple(sorted(set(registry.names("attacks") if attacks is None else attacks)))
     gathered = gather_in_shards(engine, settings, releases, schema, truth, known, guarantee, sample, seed, stage)
-    people, groups = gathered.people, gathered.groups
-    home = _with_groups(engine, people, groups, HOME, _Homes())
     found: list[Audit] = []
     plans: list[AttackPlan] = []
     counts: list[Mapping[str, Mapping[str, int | None]]] = []
@@ -164,9 +163,10 @@ def audit_in_shards(
         counts.append({})
         if plan.elsewhere:
             stage(f"releases beside each other{_on(gathered, series)}")
-            rows, summary = _beside(engine, home, gathered, series, plan)
+            rows, summary = _beside(engine, gathered, series, plan)
             told.append(rows)
             counts[-1] = summary
+    home = _with_groups(engine, gathered.people, gathered.groups, HOME, _Homes())
     all_of = pl.Schema({**home.schema, **{name: dtype for name, dtype in FOUND.items() if name != "person"}})
     work = home if not told else together(engine, [home, *(rows.map(_Found(), FOUND) for rows in told)], all_of)
     if not told:
@@ -251,12 +251,16 @@ def _with_groups(engine: Engine, people: Shards, groups: Shards, key: str, listi
 
 
 def _beside(
-    engine: Engine, home: Shards, gathered: Gathered, series: KnownSeries, plan: AttackPlan
+    engine: Engine, gathered: Gathered, series: KnownSeries, plan: AttackPlan
 ) -> tuple[Shards, Mapping[str, Mapping[str, int | None]]]:
     """Make the attacks that set releases beside each other; return their findings and what they say of themselves."""
     sure = [one.alone for one in gathered.counted]
     slices = SlicePlan.of(sure, [known.present for known in series.releases], engine.shard_rows)
+    people = gathered.people.map(Lighten(None), gathered.people.schema).kept()
+    home = _with_groups(engine, people, gathered.groups, HOME, _Homes())
+    people.drop()
     anchored = home.each(HOME, AnchorHome(series, slices), ANCHORED)
+    home.drop()
     laid = _with_groups(engine, anchored, gathered.groups, SLICE, _Slices())
     anchored.drop()
     found = laid.each(SLICE, AttackGroups(series, plan.elsewhere, slices), FOUND_BESIDE)

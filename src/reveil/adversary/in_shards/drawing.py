@@ -52,13 +52,15 @@ class NumbersDrawn:
 
 @dataclass(frozen=True)
 class Lighten:
-    """Work: forget where people may be whom a draw does not take; who is in one group for certain counts for others."""
+    """Work: forget where people may be whom a draw does not take, or all of them; one group alone tells of others."""
 
-    draw: Draw
+    draw: Draw | None
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Look at some people."""
-        kept = pl.Series("kept", self.draw.takes(table["person"])) | (table["groups"].list.len() == 1)
+        kept = table["groups"].list.len() == 1
+        if self.draw is not None:
+            kept |= pl.Series(self.draw.takes(table["person"]))
         nowhere = pl.lit([], dtype=table.schema["groups"])
         return table.with_columns(pl.when(kept).then(pl.col("groups")).otherwise(nowhere).alias("groups"))
 

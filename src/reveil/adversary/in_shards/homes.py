@@ -205,13 +205,11 @@ class FindHomes:
         if not table.height:
             return self.returns.to_frame()
         lives = table.sort("person", "t")
-        before = {
-            name: pl.col(name).shift(1).over("person") for name in ("t", *(f"v{s}" for s in range(self.sensitive)))
-        }
-        gap = (pl.col("t") > before["t"] + 1).fill_null(value=False)
+        follows = (pl.col("person") == pl.col("person").shift(1)).fill_null(value=False)
+        gap = follows & (pl.col("t") > pl.col("t").shift(1) + 1)
         odd = [
-            (gap | (pl.col(f"v{s}") != before[f"v{s}"]).fill_null(value=False)).alias(f"odd{s}")
+            (gap | (follows & (pl.col(f"v{s}") != pl.col(f"v{s}").shift(1)))).fill_null(value=False).alias(f"odd{s}")
             for s in range(self.sensitive)
         ]
-        home = pl.col("region").first().over("person").alias(HOME)
+        home = pl.when(~follows).then(pl.col("region")).forward_fill().alias(HOME)
         return lives.with_columns(home, *odd).select(self.returns.names())
