@@ -40,14 +40,14 @@ class PeopleRegions:
         every = np.arange(len(lo))
         open_: list[tuple[int, int, IntArray, IntArray]] = [(0, 0, every, every)]
         while open_:
-            node, depth, boxes, own = open_.pop()
-            cut = None if len(own) <= most or depth >= _DEEPEST else _best(lo[boxes], hi[boxes])
+            node, depth, boxes, middles = open_.pop()
+            cut = None if len(middles) <= most or depth >= _DEEPEST else _best(lo[boxes], hi[boxes])
             if cut is None:
                 continue
             along, last = cut
             attribute[node], code[node], below[node] = along, last, len(attribute)
             touched = (boxes[lo[boxes, along] <= last], boxes[hi[boxes, along] > last])
-            inside = (own[middle[own, along] <= last], own[middle[own, along] > last])
+            inside = (middles[middle[middles, along] <= last], middles[middle[middles, along] > last])
             open_ += [(len(attribute) + side, depth + 1, touched[side], inside[side]) for side in range(2)]
             for column in (attribute, code, below):
                 column += [-1, -1]
