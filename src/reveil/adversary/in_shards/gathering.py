@@ -47,12 +47,11 @@ if TYPE_CHECKING:
     from reveil.adversary.in_shards.regions import PeopleRegions
     from reveil.adversary.promises import Promising
     from reveil.adversary.sampling import Draw
+    from reveil.core.arrays import CodeArray
     from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine, Shards
     from reveil.models.limits import Limit
     from reveil.tables.schema import Schema
-
-BUNDLES = 4  # of regions, so many have about as many people of a release as a shard has rows
 
 
 @dataclass(frozen=True)
@@ -104,11 +103,11 @@ def gather_in_shards(
     promises = read_promises([release.manifest.promise for release in nobody], guarantee, schema)
     for limit in (*promises.series, *(limit for limits in promises.releases for limit in limits)):
         _check_tried(limit)
-    regions, placed = regions_of(engine, tables), []
+    (regions, bundles), placed = regions_of(engine, tables), []
     draw = None if sample is None else at_most(engine, tables.pieces, sample, seed)
     for number in range(len(nobody)):
         stage(f"who may be in which group of release {number + 1}")
-        one = _place(engine, tables, regions, number, known)
+        one = _place(engine, tables, regions, bundles[number], number, known)
         placed.append(one if draw is None else _lightened(one, draw))
     if draw is not None and sample is not None:
         draw = drawn_of(draw, [one.people for one in placed], sample)
@@ -182,12 +181,13 @@ class _Placed:
     spare: tuple[bool, int, bool]
 
 
-def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: int, known: str) -> _Placed:
-    """Find who may be in which group of a release."""
+def _place(
+    engine: Engine, tables: AuditTables, regions: PeopleRegions, bundle: CodeArray, number: int, known: str
+) -> _Placed:
+    """Find who may be in which group of a release, in bundles of regions."""
     release, pieces, nobody = tables.releases[number], tables.pieces[number], tables.nobody[number]
     sensitive, domains = len(tables.sensitive), tables.domains
     frame, _ = release.read(0)
-    bundle = regions.bundles(engine.shard_rows / BUNDLES * regions.many / pieces.rows)
     both = pl.Schema(
         {
             "bundle": pl.Int32(),

@@ -15,7 +15,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+
+    FloatArray = npt.NDArray[np.float64]
 
 _WORTH = 0.9  # of the boxes of a region, beyond which a cut leaves too many on one side
 _DEEPEST = 40
@@ -53,22 +57,29 @@ class PeopleRegions:
                 column += [-1, -1]
         return cls(*(np.array(column, np.int32) for column in (attribute, code, below)))
 
-    def bundles(self, most: float) -> CodeArray:
-        """Return for each region one number for so many regions that lie together, at most.
+    def bundles(self, people: FloatArray, most: float) -> CodeArray:
+        """Return for each region one number for regions that lie together and have so many people together, at most.
 
-        A small release has few people in each region, and is looked at in larger pieces.
+        A small release has few ``people`` in each region, and is looked at in larger pieces.
         """
         nodes = range(len(self.attribute))
-        regions, around = np.ones(len(nodes), np.int64), np.zeros(len(nodes), np.int32)
+        together, around = people.copy(), np.zeros(len(nodes), np.int32)
         for node in reversed(nodes):
             if self.attribute[node] >= 0:
                 below = self.below[node]
-                regions[node] = regions[below] + regions[below + 1]
+                together[node] = together[below] + together[below + 1]
                 around[below : below + 2] = node
         bundle = np.zeros(len(nodes), np.int32)
         for node in nodes[1:]:  # what lies around a node has a smaller number
-            bundle[node] = node if regions[around[node]] > most else bundle[around[node]]
+            bundle[node] = node if together[around[node]] > most else bundle[around[node]]
         return bundle
+
+    def share_of(self, lo: CodeArray, hi: CodeArray) -> FloatArray:
+        """Return the share of some boxes that has its middle in each region."""
+        middle = lo + (hi - lo) // 2
+        regions = self.of_points(list(np.ascontiguousarray(middle.T)), len(middle))
+        shares: FloatArray = np.bincount(regions, minlength=len(self.attribute)) / max(len(middle), 1)
+        return shares
 
     @property
     def many(self) -> int:
