@@ -166,6 +166,7 @@ def audit_in_shards(
             rows, summary = _beside(engine, gathered, series, plan)
             told.append(rows)
             counts[-1] = summary
+    stage("bringing groups to people")
     home = _with_groups(engine, gathered.people, gathered.groups, HOME, _Homes())
     all_of = pl.Schema({**home.schema, **{name: dtype for name, dtype in FOUND.items() if name != "person"}})
     work = home if not told else together(engine, [home, *(rows.map(_Found(), FOUND) for rows in told)], all_of)
