@@ -22,7 +22,7 @@ from reveil.adversary.gathering import Gathering, gather
 from reveil.adversary.judging import judge, made
 from reveil.adversary.pairs import TRUTH, with_pairs
 from reveil.adversary.result import Audit, merged
-from reveil.adversary.sampling import some_of
+from reveil.adversary.sampling import check_sample, some_of
 from reveil.adversary.view import View
 from reveil.core import registry
 from reveil.core.errors import ConfigError
@@ -94,8 +94,7 @@ def audit(
     """
     if threshold is not None and not 0 < threshold <= 1:
         raise ConfigError("the threshold must be above 0 and at most 1", hint="0.5: nobody may be guessed by more.")
-    if sample is not None and sample < 1:
-        raise ConfigError("a sample has at least one person", hint="--sample 1000, for example.")
+    check_sample(sample)
     if not minutes > 0:
         raise ConfigError("the minutes must be more than 0", hint="--minutes 5, for example.")
     chosen = _chosen(attacks)

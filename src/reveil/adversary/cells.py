@@ -27,6 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 
 COMPARED = 3  # releases that lie no further apart are always compared
 ROWS = 15_000_000  # persons of all pairs of releases that are compared, beside those
+LOOKS = 1_000_000_000  # the same, where a pair costs no more than a look at each person
 
 UNSURE, ABSENT = -1, -2  # in a release with an unknown group; not in a release
 
@@ -219,9 +220,9 @@ def containing(evidence: Evidence, runs: Runs, number: int, with_: int) -> BoolA
     A few looks at each person: cheap enough for any two of many releases.
     """
     view, other = evidence.views[number], evidence.views[with_]
-    place = runs.where[with_][runs.of_view[number]]
-    stays = np.flatnonzero((view.sure >= 0) & (place >= 0))
-    group, into = view.sure[stays], place[stays]
+    place = runs.where[with_][runs.of_view[number][view.known]]
+    stays = view.known[place >= 0]
+    group, into = view.sure[stays], place[place >= 0]
     some = np.full(other.n_groups, -1, np.int32)
     some[into] = group  # of whichever comes last: where all agree it does not matter
     whole = np.bincount(into, minlength=other.n_groups) == other.sizes
@@ -266,7 +267,8 @@ def pairs_of(present: Sequence[int], near: int = COMPARED, rows: int = ROWS) -> 
 
     Those ``near`` in time and the first with the last always; then those at distances that double, then any two, as
     long as the persons of all pairs are no more than ``rows``: the cost stays linear in persons for any number of
-    releases. Up to 12 releases of 100,000 persons, and 30 of 10,000, that is every two.
+    releases. Up to 12 releases of 100,000 persons, and 30 of 10,000, that is every two. With ``rows`` = LOOKS it is up
+    to 99 of 100,000.
     """
     many = len(present)
     last = many - 1

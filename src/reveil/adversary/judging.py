@@ -10,6 +10,7 @@ import polars as pl
 from reveil.adversary.attacks.base import Attack, Findings
 from reveil.adversary.rates import sampled
 from reveil.adversary.result import Audit
+from reveil.adversary.sampling import note_of_sample
 from reveil.adversary.sentences import known_to, sentence
 from reveil.adversary.set_limits import kept
 from reveil.adversary.strongest import (
@@ -86,10 +87,7 @@ def judge(evidence: Evidence, findings: Made, last: Made, threshold: float | Non
     if evidence.sample is not None:
         everybody = everybody.filter(pl.Series(evidence.sample))
         summary["sample"] = sampled(len(everybody), len(evidence.persons), cast("int", summary["certain"]))
-        notes.append(
-            f"{len(everybody):,} of {len(evidence.persons):,} persons were attacked, and everybody was counted: what "
-            "is found is about these only, and what is not found may be true of the others"
-        )
+        notes.append(note_of_sample(len(everybody), len(evidence.persons)))
     persons = framed(evidence, best, right, list(findings))
     persons = persons.sort("proven", "belief", "person", descending=[True, True, False])
     beside = [

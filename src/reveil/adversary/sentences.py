@@ -35,7 +35,7 @@ def sentence(
     if certain.height:
         ways = certain.group_by("releases").len("n").sort("n", pl.col("releases").list.len(), descending=[True, False])
         most = ways["releases"][0].to_list()
-        how = f"from release {most[0]} alone" if len(most) == 1 else f"by comparing the releases {_and(most)}"
+        how = f"from release {most[0]} alone" if len(most) == 1 else f"by comparing {_releases(most)}"
         if ways.height > 1:
             how += f" ({ways['n'][0]:,} of them) or otherwise"
         text = f"{_people(certain.height)} {column} can be read off {how}, by somebody who knows {knows}"
@@ -76,6 +76,11 @@ def broken(limits: Sequence[dict[str, Any]]) -> list[str]:
 
 def _people(number: int) -> str:
     return "1 person's" if number == 1 else f"{number:,} persons'"
+
+
+def _releases(numbers: list[int]) -> str:
+    # Of many releases, only the last are named.
+    return f"the releases {_and(numbers)}" if numbers else "early releases"
 
 
 def _and(numbers: list[int]) -> str:

@@ -31,8 +31,10 @@ def verdict(found: Audit) -> str:
         return "BROKEN: " + "; ".join(wrong)
     # What nobody can read excludes nobody, and proves nothing either.
     word = "held, as far as the labels can be read" if found.unread else "held"
-    if found.left_out:
-        word += f", as far as it was tried (not tried in shards: {', '.join(found.left_out)})"
+    tried = [f"not tried in shards: {', '.join(found.left_out)}"] if found.left_out else []
+    if sample := found.summary.get("sample"):
+        tried.append(f"{sample['attacked']:,} of {sample['of']:,} persons attacked")
+    word += f", as far as it was tried ({'; '.join(tried)})" if tried else ""
     judged = [each["says"] for each in found.limits if each["held"] and each["over"] == "release"]
     if bound is None:
         alone_only = f"{word}, each release by itself: {', and '.join(judged)}. " if judged else ""

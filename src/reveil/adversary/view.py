@@ -139,3 +139,8 @@ class View:
             return self.only
         full = np.append(self.fits == self.real, False)
         return np.where(full[self.only], self.only, np.int32(-1)).astype(np.int32)
+
+    @cached_property
+    def known(self) -> IntArray:
+        """The places in ``present`` of those whose group is certain."""
+        return np.flatnonzero(self.sure >= 0)

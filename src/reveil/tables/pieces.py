@@ -37,7 +37,8 @@ PIECE = pl.Schema({"path": pl.String, "first": pl.Int64, "rows": pl.Int64, "numb
 _SPELLED = pl.Schema({"column": pl.Int32, "text": pl.String, COUNTED: pl.Int64})
 _PERSON = pl.Schema({"high": pl.Int64, "low": pl.Int64, "part": pl.Int32})
 _REPEATED = pl.Schema({"persons": pl.Int64})
-_PARTS = 256
+_PARTS = 256  # at most, into which persons are dealt
+_PART_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,7 @@ class DigestPersons:
     """Work: two numbers for each person, in which two persons do not agree."""
 
     schema: Schema
+    parts: int
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Digest a shard."""
@@ -189,7 +191,7 @@ class DigestPersons:
         for snapshot, _ in each_piece(table, self.schema):
             texts = canonical_text(snapshot.frame[str(self.schema.person)])
             high, low = (texts.hash(seed=seed).reinterpret(signed=True) for seed in (1, 2))
-            part = (high % _PARTS).cast(pl.Int32)
+            part = (high % self.parts).cast(pl.Int32)
             found.append(pl.DataFrame({"high": high, "low": low, "part": part}, schema=_PERSON))
         return pl.concat(found)
 
@@ -203,7 +205,8 @@ def check_persons_apart(pieces: TablePieces, shards: Shards) -> None:
     """Refuse a table in which a person has two records."""
     if pieces.schema.person is None:
         return
-    more = shards.map(DigestPersons(pieces.schema), _PERSON).each("part", repeated, _REPEATED).collect()
+    parts = min(1 + pieces.rows // _PART_ROWS, _PARTS)
+    more = shards.map(DigestPersons(pieces.schema, parts), _PERSON).each("part", repeated, _REPEATED).collect()
     if many := int(more["persons"].sum()):
         raise doubled(pieces.schema, many, str(pieces.table["path"][0]))
 

@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 import reveil as rv
-from reveil.adversary.in_shards import audit_in_shards, audit_where_asked
+from reveil.adversary import cells
+from reveil.adversary.attacks import difference
+from reveil.adversary.in_shards import audit_in_shards, audit_where_asked, pairs_of_releases
 from reveil.adversary.in_shards.asking import NotInShardsError
-from reveil.core.errors import DataError, InputError
+from reveil.core.errors import ConfigError, DataError, InputError
 from reveil.engines import settings as engine_settings
 from reveil.engines.disk import DiskEngine
 from reveil.engines.settings import EngineSettings
@@ -48,6 +50,29 @@ def test_a_tau_safe_series_against_somebody_who_knows_less(tmp_path, known):
     paths, truth = safe(tmp_path, snapshots(150, 2, seed=4), rv.TauSafety(m=2))
     here, found = both(paths, truth, known, attacks=(*ATTACKS, "tau"))
     assert differences(here, found) == []
+
+
+def test_more_releases_than_a_mask_can_name(tmp_path):
+    frames = snapshots(40, 66, seed=1)
+    paths, truth = naive(tmp_path, frames, rv.KAnonymity(k=8))
+    attacks = ("difference", "homogeneity", "intersection", "serial")
+    here, found = both(paths, truth, "events", threshold=0.5, attacks=attacks, engine=DiskEngine(1_000, workers=1))
+    assert differences(here, found) == []
+    assert found["summary"]["certain"] > 0
+
+
+def test_only_releases_that_are_compared_are_carried(tmp_path, monkeypatch):
+    """Far releases are not compared where there are too many, in memory and in shards alike."""
+    for module in (cells, pairs_of_releases):
+        monkeypatch.setattr(module, "LOOKS", 1_000, raising=False)
+    monkeypatch.setattr(difference, "LOOKS", 1_000)
+    monkeypatch.setattr(cells, "ROWS", 1_000)
+    monkeypatch.setattr(cells.pairs_of, "__defaults__", (1, 1_000))
+    paths, truth = naive(tmp_path, snapshots(120, 5, seed=11), rv.KAnonymity(k=4))
+    here, found = both(paths, truth, "events", threshold=0.5)
+    assert differences(here, found) == []
+    for name in ("absence", "difference"):
+        assert 0 < found["attacks"][name]["pairs"] < found["attacks"][name]["pairs_in_all"]
 
 
 def test_limits_of_single_releases_are_tried(tmp_path):
@@ -100,6 +125,37 @@ def test_only_those_of_whom_something_is_proven_are_kept(tmp_path):
     assert len(found["persons"]) <= len(all_["persons"])
     for key in ("summary", "attacks", "limits", "sentence", "releases", "certain"):
         assert differences(here[key], found[key]) == []
+
+
+@pytest.mark.parametrize("safely", [False, True])
+def test_a_sample_is_that_of_memory_and_finds_the_same_of_the_same_people(tmp_path, safely):
+    frames = snapshots(200, 3, seed=9)
+    paths, truth = safe(tmp_path, frames, rv.TauSafety(m=2)) if safely else naive(tmp_path, frames, rv.KAnonymity(k=4))
+    attacks = (*ATTACKS, "tau") if safely else ATTACKS
+    here, found = both(paths, truth, "events", sample=40, seed=3, threshold=0.5, attacks=attacks)
+    _, everything = both(paths, truth, "events", seed=3, threshold=0.5, attacks=attacks)
+    for key in ("persons", "certain", "summary", "sentence", "releases"):
+        assert differences(here[key], found[key]) == []
+    drawn = {row["person"] for row in found["persons"]}
+    assert len(drawn) == 40
+    assert [row for row in everything["persons"] if row["person"] in drawn] == found["persons"]
+    assert found["summary"]["sample"]["attacked"] == 40
+    assert found["summary"]["sample"]["of"] == found["summary"]["persons"] == everything["summary"]["persons"]
+    assert any("40 of" in note and "figures of attacks and limits" in note for note in found["notes"])
+    # What is counted over groups is counted over all of them.
+    for name in ("difference", "absence", "correspondence"):
+        for key in ("contained_groups", "groups_with_an_absent_value", "fewest_rows_left", "forward_cracked", "pairs"):
+            assert here["attacks"][name].get(key) == found["attacks"][name].get(key)
+    assert (found["summary"]["certain"] > 0) is not safely
+
+
+def test_a_sample_of_everybody_is_none_and_of_nobody_is_refused(tmp_path):
+    paths, truth = naive(tmp_path, snapshots(120, 2), rv.KAnonymity(k=4))
+    here, found = both(paths, truth, "events", sample=5_000)
+    assert differences(here, found) == []
+    assert "sample" not in found["summary"]
+    with DiskEngine(60, workers=1) as engine, pytest.raises(ConfigError, match="at least one person"):
+        audit_in_shards(engine, EngineSettings(), paths, SCHEMA, truth, sample=0)
 
 
 def test_what_is_not_made_is_named_with_the_reason(tmp_path):
@@ -186,7 +242,7 @@ def test_rows_decide_on_this_machine(tmp_path, monkeypatch):
         ({"attacks": ["prior"]}, "the attack 'prior' needs everybody at once"),
         ({"truth": None}, "who is meant is told by the snapshots"),
         ({"known": "ids"}, "--known ids needs everybody at once"),
-        ({"sample": 10}, "--sample needs everybody at once"),
+        ({"pairs": "truth"}, "--pairs needs everybody at once"),
         ({"population": "people.csv"}, "a population needs everybody at once"),
     ],
 )

@@ -18,24 +18,33 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from reveil.adversary import audit
-from reveil.adversary.cells import compared, pairs_of
+from reveil.adversary.cells import compared
 from reveil.adversary.in_shards.asking import (
     NotInShardsError,
     reason_against_shards,
     refused,
     rows_to_shard,
 )
+from reveil.adversary.in_shards.drawing import Lighten
 from reveil.adversary.in_shards.gathering import Gathered, gather_in_shards
 from reveil.adversary.in_shards.homes import FOUND, HOME, PAIRED, PAYLOAD, AttackHome, AttackPlan, unpacked
 from reveil.adversary.in_shards.merging import Counted, put_together
-from reveil.adversary.in_shards.pairs_of_releases import ANCHORED, FOUND_BESIDE, SLICE, AnchorHome, AttackGroups
+from reveil.adversary.in_shards.pairs_of_releases import (
+    ANCHORED,
+    FOUND_BESIDE,
+    KNOWN,
+    SLICE,
+    AnchorHome,
+    AttackGroups,
+    SlicePlan,
+)
 from reveil.adversary.in_shards.placing import together
 from reveil.adversary.in_shards.reasons import reasons
 from reveil.adversary.result import merged
+from reveil.adversary.sampling import check_sample
 from reveil.core import registry
 from reveil.core.errors import ConfigError
 from reveil.engines.settings import LOCAL
-from reveil.engines.shards import with_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,8 +55,6 @@ if TYPE_CHECKING:
     from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine, Shards
     from reveil.tables.schema import Schema
-
-SLICES = 2  # of groups of all releases, so many have about as many people as a shard has rows
 
 
 def audit_where_asked(
@@ -65,6 +72,7 @@ def audit_where_asked(
     insists: bool = False,
     everybody: bool = False,
     guarantee: Promising | None = None,
+    sample: int | None = None,
     stage: Callable[[str], None] = lambda _: None,
     **others: Any,
 ) -> Audit:
@@ -93,6 +101,7 @@ def audit_where_asked(
                     seed,
                     everybody=everybody,
                     guarantee=guarantee,
+                    sample=sample,
                     stage=stage,
                 )
         except NotInShardsError as error:
@@ -109,6 +118,7 @@ def audit_where_asked(
         attacks,
         seed,
         guarantee=guarantee,
+        sample=sample,
         stage=stage,
         **others,
     )
@@ -130,18 +140,19 @@ def audit_in_shards(
     *,
     everybody: bool = False,
     guarantee: Promising | None = None,
+    sample: int | None = None,
     stage: Callable[[str], None] = lambda _: None,
 ) -> Audit:
     """Attack releases in folders, of which the snapshots are given, in shards.
 
-    The result has those of whom something is proven, and some others; with ``everybody`` all.
+    The result has those of whom something is proven, and some others; with ``everybody`` all. ``sample``: count
+    everybody, and attack so many persons, the same as in memory.
     """
+    check_sample(sample)
     if threshold is not None and not 0 < threshold <= 1:
         raise ConfigError("the threshold must be above 0 and at most 1", hint="0.5: nobody may be guessed by more.")
     chosen = tuple(sorted(set(registry.names("attacks") if attacks is None else attacks)))
-    gathered = gather_in_shards(engine, settings, releases, schema, truth, known, guarantee, stage)
-    people, groups = gathered.people, gathered.groups
-    home = _with_groups(engine, people, groups, HOME, _Homes())
+    gathered = gather_in_shards(engine, settings, releases, schema, truth, known, guarantee, sample, seed, stage)
     found: list[Audit] = []
     plans: list[AttackPlan] = []
     counts: list[Mapping[str, Mapping[str, int | None]]] = []
@@ -152,9 +163,11 @@ def audit_in_shards(
         counts.append({})
         if plan.elsewhere:
             stage(f"releases beside each other{_on(gathered, series)}")
-            rows, summary = _beside(engine, home, groups, series, plan, settings.shard_rows)
+            rows, summary = _beside(engine, gathered, series, plan)
             told.append(rows)
             counts[-1] = summary
+    stage("bringing groups to people")
+    home = _with_groups(engine, gathered.people, gathered.groups, HOME, _Homes())
     all_of = pl.Schema({**home.schema, **{name: dtype for name, dtype in FOUND.items() if name != "person"}})
     work = home if not told else together(engine, [home, *(rows.map(_Found(), FOUND) for rows in told)], all_of)
     if not told:
@@ -171,7 +184,7 @@ def audit_in_shards(
     for s, series in enumerate(gathered.series):
         counted = Counted(series, tuple(one.of_groups[s] for one in gathered.counted), counts[s])
         some = sorted((p for p in partials if p.column == s), key=lambda p: p.home)
-        found.append(put_together(some, counted, gathered.notes))
+        found.append(put_together(some, counted, gathered.notes, drawn=gathered.draw is not None))
     whole = merged(found)
     rest = dict.fromkeys(sorted(set(registry.names("attacks")) - set(chosen)), "it was not asked for")
     whole = replace(
@@ -207,7 +220,7 @@ def _plan(
             raise NotInShardsError(f"the promise {limit.says!r} is about an attack that looks at everybody at once")
     paired = series.known == "events" and len(series.releases) > 1
     elsewhere = tuple(name for name in PAIRED if paired and name in chosen and name not in why)
-    return AttackPlan(series, chosen, elsewhere, why, threshold, seed, named, everybody)
+    return AttackPlan(series, chosen, elsewhere, why, threshold, seed, named, everybody, gathered.draw)
 
 
 @dataclass(frozen=True)
@@ -220,22 +233,14 @@ class _Homes:
         return pairs.drop_nulls().unique()
 
 
-@dataclass(frozen=True)
 class _Slices:
     """Work: which groups the people of a slice are or were in."""
 
-    releases: int
-
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """List them once."""
-        numbers = pl.int_ranges(0, pl.col("groups").list.len(), dtype=pl.Int32).alias("t")
-        rows = table.select(SLICE, "anchor", numbers, pl.col("groups").alias("g"), "kinds", "buckets")
-        flat = rows.explode("t", "g", "kinds")
-        known = flat.filter(pl.col("kinds") == 0).select(SLICE, "t", "g")
-        certain = table.select(
-            SLICE, (pl.col(SLICE) // pl.col("buckets")).cast(pl.Int32).alias("t"), pl.col("anchor").alias("g")
-        )
-        return pl.concat([known, certain]).unique()
+        flat = table.select(SLICE, pl.col("releases").alias("t"), pl.col("groups").alias("g"), "kinds")
+        known = flat.explode("t", "g", "kinds").filter(pl.col("kinds") == KNOWN)
+        return known.select(SLICE, pl.col("t").cast(pl.Int32), "g").unique()
 
 
 def _with_groups(engine: Engine, people: Shards, groups: Shards, key: str, listing: object) -> Shards:
@@ -247,26 +252,28 @@ def _with_groups(engine: Engine, people: Shards, groups: Shards, key: str, listi
 
 
 def _beside(
-    engine: Engine, home: Shards, groups: Shards, series: KnownSeries, plan: AttackPlan, shard_rows: int
+    engine: Engine, gathered: Gathered, series: KnownSeries, plan: AttackPlan
 ) -> tuple[Shards, Mapping[str, Mapping[str, int | None]]]:
     """Make the attacks that set releases beside each other; return their findings and what they say of themselves."""
-    most = max(known.present for known in series.releases)
-    buckets = max(SLICES * len(series.releases) * most // shard_rows, 1)
-    many = len(series.releases)
-    pairs = pairs_of([known.present for known in series.releases])
-    anchored = home.each(HOME, AnchorHome(series, buckets), ANCHORED)
-    with_buckets = anchored.map(_Buckets(buckets), with_column(ANCHORED, "buckets", pl.Int64()))
-    laid = _with_groups(engine, with_buckets, groups, SLICE, _Slices(len(series.releases)))
-    found = laid.each(SLICE, AttackGroups(series, plan.elsewhere, tuple(pairs), buckets), FOUND_BESIDE)
+    sure = [one.alone for one in gathered.counted]
+    slices = SlicePlan.of(sure, [known.present for known in series.releases], engine.shard_rows)
+    people = gathered.people.map(Lighten(None), gathered.people.schema).kept()
+    home = _with_groups(engine, people, gathered.groups, HOME, _Homes())
+    people.drop()
+    anchored = home.each(HOME, AnchorHome(series, slices), ANCHORED)
+    home.drop()
+    laid = _with_groups(engine, anchored, gathered.groups, SLICE, _Slices())
+    anchored.drop()
+    found = laid.each(SLICE, AttackGroups(series, plan.elsewhere, slices), FOUND_BESIDE)
     laid.drop()
     summaries: dict[str, dict[str, int | None]] = {}
     for table in found.map(_Summaries(), pl.Schema({"summary": pl.Binary()})).tables():
         for packed in table["summary"]:
             _add(summaries, pickle.loads(packed))  # noqa: S301  (packed by a worker of ours)
-    every = [(s, t) for s in range(many) for t in range(many) if s != t]
-    for name in ("absence", "correspondence", "difference"):
+    compared_by = {"absence": slices.pairs, "correspondence": slices.pairs, "difference": slices.contained}
+    for name, pairs in compared_by.items():
         if name in plan.elsewhere:
-            summaries.setdefault(name, {}).update(compared(many, every if name == "difference" else pairs))
+            summaries.setdefault(name, {}).update(compared(len(series.releases), list(pairs)))
     return found, summaries
 
 
@@ -282,17 +289,6 @@ def _add(total: dict[str, dict[str, int | None]], more: Mapping[str, Mapping[str
                 here[key] = max(before, many)
             else:
                 here[key] = min(before, many) if key.startswith("fewest") else before + many
-
-
-@dataclass(frozen=True)
-class _Buckets:
-    """Work: note how many slices a release has."""
-
-    many: int
-
-    def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Note it in each row."""
-        return table.with_columns(pl.lit(self.many, pl.Int64).alias("buckets"))
 
 
 class _Summaries:

@@ -32,7 +32,6 @@ ATTACKS = (
     "skewness",
     "tau",
 )
-MOST_RELEASES = 63  # that a mask can name
 
 
 class NotInShardsError(InputError):
@@ -60,8 +59,6 @@ def reason_against_shards(
         return "a snapshot is read at once; one in Parquet is read in pieces"
     if len(truth) != len(releases) or not schema.sensitive or (schema.person is None and len(releases) > 1):
         return "the tables given do not fit together"
-    if len(releases) > MOST_RELEASES:
-        return f"more than {MOST_RELEASES} releases are compared in one memory"
     if (reason := reason_against_pieces(schema)) is not None:
         return reason
     asked = sorted(option for option, given in others.items() if given)

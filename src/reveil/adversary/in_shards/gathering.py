@@ -16,6 +16,7 @@ from reveil.adversary.appearances import spare_places
 from reveil.adversary.background import Background
 from reveil.adversary.by_column import prepared
 from reveil.adversary.in_shards.asking import ATTACKS, NotInShardsError, source_of
+from reveil.adversary.in_shards.drawing import Lighten, at_most, drawn_of
 from reveil.adversary.in_shards.groups import counted_groups
 from reveil.adversary.in_shards.homes import HOME, FindHomes
 from reveil.adversary.in_shards.placing import (
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from reveil.adversary.in_shards.reading import AuditTables
     from reveil.adversary.in_shards.regions import PeopleRegions
     from reveil.adversary.promises import Promising
+    from reveil.adversary.sampling import Draw
+    from reveil.core.arrays import CodeArray
     from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine, Shards
     from reveil.models.limits import Limit
@@ -55,7 +58,8 @@ if TYPE_CHECKING:
 class Gathered:
     """What is known of everybody: people by their homes, groups, and what was counted over whole releases.
 
-    ``odd`` says of each sensitive column whether any life has a gap or a change.
+    ``odd`` says of each sensitive column whether any life has a gap or a change. Of people who are not in the ``draw``
+    only the groups are kept in which they certainly are.
     """
 
     people: Shards = field(repr=False)
@@ -64,6 +68,7 @@ class Gathered:
     counted: tuple[CountedGroups, ...]  # release by release
     odd: tuple[bool, ...]
     notes: tuple[str, ...]
+    draw: Draw | None  # None: everybody is attacked
 
 
 def gather_in_shards(
@@ -74,9 +79,11 @@ def gather_in_shards(
     truth: Sequence[object],
     known: str | None,
     guarantee: Promising | None,
+    sample: int | None,
+    seed: int,
     stage: Callable[[str], None],
 ) -> Gathered:
-    """Gather what an adversary has who knows the snapshots."""
+    """Gather what an adversary has who knows the snapshots, to attack all people or a ``sample`` of them."""
     stage("reading releases")
     schema, _, _ = prepared([source_of(source) for source in sources], schema, None)
     tables = read_tables(engine, settings, sources, schema, truth)
@@ -96,10 +103,14 @@ def gather_in_shards(
     promises = read_promises([release.manifest.promise for release in nobody], guarantee, schema)
     for limit in (*promises.series, *(limit for limits in promises.releases for limit in limits)):
         _check_tried(limit)
-    regions, placed = regions_of(engine, tables), []
+    (regions, bundles), placed = regions_of(engine, tables), []
+    draw = None if sample is None else at_most(engine, tables.pieces, sample, seed)
     for number in range(len(nobody)):
         stage(f"who may be in which group of release {number + 1}")
-        placed.append(_place(engine, tables, regions, number, known))
+        one = _place(engine, tables, regions, bundles[number], number, known)
+        placed.append(one if draw is None else _lightened(one, draw))
+    if draw is not None and sample is not None:
+        draw = drawn_of(draw, [one.people for one in placed], sample)
     stage("bringing people together")
     many = buckets_for(engine, sum(sizes))
     settled, odd = _homes_of(engine, [one.people for one in placed], len(tables.sensitive), many)
@@ -147,6 +158,7 @@ def gather_in_shards(
         tuple(one.counted for one in placed),
         odd,
         tuple(note for note in few if note is not None),
+        draw,
     )
 
 
@@ -169,13 +181,16 @@ class _Placed:
     spare: tuple[bool, int, bool]
 
 
-def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: int, known: str) -> _Placed:
-    """Find who may be in which group of a release."""
+def _place(
+    engine: Engine, tables: AuditTables, regions: PeopleRegions, bundle: CodeArray, number: int, known: str
+) -> _Placed:
+    """Find who may be in which group of a release, in bundles of regions."""
     release, pieces, nobody = tables.releases[number], tables.pieces[number], tables.nobody[number]
     sensitive, domains = len(tables.sensitive), tables.domains
     frame, _ = release.read(0)
     both = pl.Schema(
         {
+            "bundle": pl.Int32(),
             "region": pl.Int32(),
             "g": pl.Int64(),
             "mark": pl.Int64(),
@@ -185,11 +200,11 @@ def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: 
             **{f"v{s}": pl.Int32() for s in range(sensitive)},
         }
     )
-    boxes = release.parts(engine).map(ReadBoxes(release, domains, regions, both), both)
-    reader = ReadPeople(pieces.schema, domains, regions, tables.codes(TRUE, number), both)
+    boxes = release.parts(engine).map(ReadBoxes(release, domains, regions, bundle, both), both)
+    reader = ReadPeople(pieces.schema, domains, regions, bundle, tables.codes(TRUE, number), both)
     laid = together(engine, [boxes, pieces.shards(engine).map(reader, both)], both)
     returns = pl.Schema({**of_people(sensitive), **FITS})
-    found = laid.each("region", PlaceRegion(release, domains, returns), returns)
+    found = laid.each("bundle", PlaceRegion(release, domains, returns), returns)
     laid.drop()
     people = found.map(Only("person", tuple(of_people(sensitive))), of_people(sensitive)).kept()
     reading = CountValuesOfGroups(release, tables.sensitive, tables.codes(PUBLISHED, number))
@@ -219,6 +234,13 @@ def _place(engine: Engine, tables: AuditTables, regions: PeopleRegions, number: 
         release.manifest, totals.rows, totals.fakes, pieces.rows, _of_placing(people)[0], crowded=crowded > 0
     )
     return _Placed(people, groups, counted_groups(groups, values), everybody, spare)
+
+
+def _lightened(placed: _Placed, draw: Draw) -> _Placed:
+    """Forget where people may be who will not be attacked, unless it is certain."""
+    people = placed.people.map(Lighten(draw), placed.people.schema).kept()
+    placed.people.drop()
+    return replace(placed, people=people)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float64]
 
 _COUNTS = pl.Schema({"what": pl.Int32, "code": pl.Int32, COUNTED: pl.Int64})
-_ROWS, _FAKES, _MANY, _VALUES = -4, -3, -2, -1
+_ROWS, _FAKES, _MANY, _ALONE = -4, -3, -2, -1
+_TOTALS = ((_ROWS, "size"), (_FAKES, "fakes"), (_ALONE, "alone"))
 _STEPS = 1 << 32  # of a row: whole numbers add up to the same in any order
 _AWAY = pl.Schema(
     {
@@ -39,12 +40,14 @@ _AWAY = pl.Schema(
 class CountedGroups:
     """Rows, counterfeits and groups, and for each sensitive column the share of the rows that has each value.
 
+    ``alone`` is how many persons may be in one group only.
     ``even``: whether all groups have each of their values equally often, and two values at least.
     """
 
     rows: int
     fakes: int
     many: int
+    alone: int
     shares: tuple[FloatArray, ...] = field(repr=False)
     of_groups: tuple[OfGroups, ...]
     even: tuple[bool, ...]
@@ -58,7 +61,7 @@ class CountAll:
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
         """Count a shard."""
-        totals = [(what, 0, int(table[name].sum())) for what, name in ((_ROWS, "size"), (_FAKES, "fakes"))]
+        totals = [(what, 0, int(table[name].sum())) for what, name in _TOTALS]
         found = [pl.DataFrame([*totals, (_MANY, 0, table.height)], schema=_COUNTS, orient="row")]
         for s in range(self.columns):
             both = table.select(pl.col(f"codes{s}").alias("code"), pl.col(f"counts{s}").alias(COUNTED))
@@ -125,4 +128,6 @@ def counted_groups(groups: Shards, values: tuple[int, ...]) -> CountedGroups:
             )
         )
         even.append(bool(found["even"].all()))
-    return CountedGroups(total(_ROWS), total(_FAKES), total(_MANY), tuple(shares), tuple(measured), tuple(even))
+    return CountedGroups(
+        total(_ROWS), total(_FAKES), total(_MANY), total(_ALONE), tuple(shares), tuple(measured), tuple(even)
+    )

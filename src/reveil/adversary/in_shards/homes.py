@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reveil.adversary.in_shards.slices import KnownSeries
     from reveil.adversary.judging import Made
     from reveil.adversary.result import Audit
+    from reveil.adversary.sampling import Draw
 
 HOME = "home"
 PAYLOAD = pl.Schema({"payload": pl.Binary})
@@ -51,7 +52,8 @@ FOUND = pl.Schema(
 class AttackPlan:
     """What is attacked, and how: ``elsewhere`` are attacks whose findings come from slices of groups.
 
-    ``not_made`` says why the others are not. ``threshold``, ``seed`` and ``named`` are those of the audit.
+    ``not_made`` says why the others are not. ``threshold``, ``seed`` and ``named`` are those of the audit;
+    ``draw``: who is attacked, where not everybody is.
     """
 
     series: KnownSeries
@@ -62,19 +64,22 @@ class AttackPlan:
     seed: int
     named: bool
     everybody: bool
+    draw: Draw | None = None
 
 
 @dataclass(frozen=True)
 class Partial:
     """What was found about the people of a slice.
 
+    ``persons`` is how many there are, attacked or not; ``audit`` is None where none was.
     ``chances`` are, release by release, the sum of their chances to be found and how many of them could be;
     ``contradicts``: whether the releases contradict the rule that they declare.
     """
 
     column: int
     home: int
-    audit: Audit = field(repr=False)
+    persons: int
+    audit: Audit | None = field(repr=False)
     chances: tuple[tuple[float, int], ...]
     contradicts: bool
 
@@ -98,7 +103,11 @@ class AttackHome:
 
 def _attacked(plan: AttackPlan, people: pl.DataFrame, groups: pl.DataFrame, elsewhere: pl.DataFrame) -> Partial:
     """Attack the people of a slice, and judge what is found."""
-    series = plan.series
+    series, home, everybody = plan.series, int(people[HOME][0]), people["person"].n_unique()
+    if plan.draw is not None:
+        people = people.filter(pl.Series(plan.draw.takes(people["person"])))
+        if not people.height:
+            return Partial(series.place, home, everybody, None, (), contradicts=False)
     evidence = series.of_people(people, groups)
     told = elsewhere.filter(pl.col("column") == series.place)
     findings, broken = _made(plan, evidence, told)
@@ -106,7 +115,9 @@ def _attacked(plan: AttackPlan, people: pl.DataFrame, groups: pl.DataFrame, else
     if len(evidence.views) > 1:
         last, broken_alone = _made(plan, evidence.last_alone, None)
     audit = judge(evidence, findings, last, plan.threshold, named=plan.named)
-    return Partial(series.place, int(people[HOME][0]), _kept(plan, audit), _chances(evidence), broken or broken_alone)
+    return Partial(
+        series.place, home, everybody, _kept(plan, audit), _chances(evidence), contradicts=broken or broken_alone
+    )
 
 
 def _made(plan: AttackPlan, evidence: Evidence, told: pl.DataFrame | None) -> tuple[Made, bool]:
@@ -147,6 +158,8 @@ def _kept(plan: AttackPlan, audit: Audit) -> Audit:
 
 def _from_elsewhere(evidence: Evidence, told: pl.DataFrame) -> Findings:
     """Return findings that slices of groups made about the people of this one."""
+    if told.height:
+        told = told.filter(pl.col("person").is_in(evidence.persons.implode()))  # of others, nothing is told
     person = evidence.persons.search_sorted(told["person"]) if told.height else pl.Series([], dtype=pl.Int32)
     return Findings(
         person.to_numpy().astype(np.int32),
@@ -192,13 +205,11 @@ class FindHomes:
         if not table.height:
             return self.returns.to_frame()
         lives = table.sort("person", "t")
-        before = {
-            name: pl.col(name).shift(1).over("person") for name in ("t", *(f"v{s}" for s in range(self.sensitive)))
-        }
-        gap = (pl.col("t") > before["t"] + 1).fill_null(value=False)
+        follows = (pl.col("person") == pl.col("person").shift(1)).fill_null(value=False)
+        gap = follows & (pl.col("t") > pl.col("t").shift(1) + 1)
         odd = [
-            (gap | (pl.col(f"v{s}") != before[f"v{s}"]).fill_null(value=False)).alias(f"odd{s}")
+            (gap | (follows & (pl.col(f"v{s}") != pl.col(f"v{s}").shift(1)))).fill_null(value=False).alias(f"odd{s}")
             for s in range(self.sensitive)
         ]
-        home = pl.col("region").first().over("person").alias(HOME)
+        home = pl.when(~follows).then(pl.col("region")).forward_fill().alias(HOME)
         return lives.with_columns(home, *odd).select(self.returns.names())

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from reveil.adversary.rates import sampled
 from reveil.adversary.result import Audit
+from reveil.adversary.sampling import note_of_sample
 from reveil.adversary.sentences import known_to, sentence
 
 if TYPE_CHECKING:
@@ -41,9 +43,11 @@ class Counted:
     elsewhere: Mapping[str, Mapping[str, int | None]]  # summaries of attacks on slices of groups
 
 
-def put_together(parts: Sequence[Partial], counted: Counted, notes: Sequence[str]) -> Audit:
-    """Return the audit of one sensitive column."""
-    audits = [part.audit for part in parts]
+def put_together(parts: Sequence[Partial], counted: Counted, notes: Sequence[str], *, drawn: bool) -> Audit:
+    """Return the audit of one sensitive column; ``drawn``: not everybody was attacked."""
+    everybody = sum(part.persons for part in parts)
+    parts = [part for part in parts if part.audit is not None]
+    audits = [part.audit for part in parts if part.audit is not None]
     first, series = audits[0], counted.series
     persons = pl.concat([audit.persons for audit in audits])
     persons = persons.sort("proven", "belief", "person", descending=[True, True, False])
@@ -54,10 +58,13 @@ def put_together(parts: Sequence[Partial], counted: Counted, notes: Sequence[str
         "last_release": _added([audit.summary["baseline"]["last_release"] for audit in audits]),
     }
     summary = {**first.summary, **_added([audit.summary for audit in audits])}
-    summary["persons"] = sum(audit.summary["persons"] for audit in audits)
+    attacked = sum(audit.summary["persons"] for audit in audits)
+    summary["persons"] = everybody
+    if drawn:
+        summary["sample"] = sampled(attacked, everybody, summary["certain"])
     summary["held"] = all(audit.held for audit in audits)
     summary["baseline"] = baseline
-    attacks = {name: _attack(name, parts, counted) for name in first.attacks}
+    attacks = {name: _attack(name, parts, audits, counted) for name in first.attacks}
     releases = [
         {
             **of_release,
@@ -84,6 +91,7 @@ def put_together(parts: Sequence[Partial], counted: Counted, notes: Sequence[str
         [
             *notes,
             *(note for note in first.notes if note not in notes),
+            *([f"{note_of_sample(attacked, everybody)}; so are the figures of attacks and limits"] if drawn else []),
         ],
         first.unread,
     )
@@ -105,9 +113,9 @@ def _added(counts: Sequence[Figures]) -> Figures:
     }
 
 
-def _attack(name: str, parts: Sequence[Partial], counted: Counted) -> Figures:
+def _attack(name: str, parts: Sequence[Partial], audits: Sequence[Audit], counted: Counted) -> Figures:
     """Put together what an attack says of itself."""
-    told = [part.audit.attacks[name] for part in parts]
+    told = [audit.attacks[name] for audit in audits]
     found = {**told[0], **_added(told)}
     if not found.get("ran", True):
         return found

@@ -78,7 +78,7 @@ FITS = pl.Schema({"g": pl.Int64, "fits": pl.Int64, "alone": pl.Int64, "several":
 
 @dataclass(frozen=True)
 class PlaceRegion:
-    """Work: the persons of a region and the groups whose boxes hold them; all of both are here.
+    """Work: the persons of some regions and the groups whose boxes hold them; all of both are here.
 
     Returns persons, and how many of them may be in each group.
     """
@@ -88,7 +88,7 @@ class PlaceRegion:
     returns: pl.Schema
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
-        """Find the candidates of a region."""
+        """Find the candidates of a bundle of regions."""
         people = table.filter(pl.col("person").is_not_null()).sort("person")
         boxes = table.filter(pl.col("g").is_not_null()).unique(["g", "mark"]).sort("g", "mark")
         if not people.height:

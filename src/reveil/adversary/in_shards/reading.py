@@ -30,6 +30,7 @@ from reveil.tables.pieces import check_persons_apart, in_one_spelling, pieces_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from reveil.core.arrays import CodeArray
     from reveil.engines.settings import EngineSettings
     from reveil.engines.shards import Engine
     from reveil.models.domains import Domain
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 MOST_TEXTS = 10_000_000  # different texts that are held at once
 SAMPLED = 20_000  # boxes of all releases by which regions are cut
 REGIONS = 2  # so many regions have about as many people, over all releases, as a shard has rows
+BUNDLES = 4  # of regions, so many have about as many people of a release as a shard has rows
 PUBLISHED, TRUE = 0, 1
 
 
@@ -159,15 +161,20 @@ def _values(
     return coded.with_columns(pl.col("code").fill_null(-1)).drop("spelled"), values
 
 
-def regions_of(engine: Engine, tables: AuditTables) -> PeopleRegions:
-    """Cut regions by some of the boxes of all releases."""
+def regions_of(engine: Engine, tables: AuditTables) -> tuple[PeopleRegions, list[CodeArray]]:
+    """Cut regions by some of the boxes of all releases; return also the bundles in which each release is looked at."""
     share = max(sum(release.manifest.groups for release in tables.releases) // SAMPLED, 1)
-    los, his, many = [], [], range(len(tables.domains))
+    hulls, many = [], range(len(tables.domains))
     for release in tables.releases:
         work = SampleBoxes(release, tables.domains, share)
         found = release.parts(engine).map(work, work.returns).collect()
-        los.append(np.stack([found[f"l{a}"].to_numpy() for a in many], axis=1))
-        his.append(np.stack([found[f"h{a}"].to_numpy() for a in many], axis=1))
-    lo, hi = np.concatenate(los), np.concatenate(his)
+        ends = (np.stack([found[f"{end}{a}"].to_numpy() for a in many], axis=1) for end in "lh")
+        hulls.append(tuple(ends))
+    lo, hi = (np.concatenate(ends) for ends in zip(*hulls, strict=True))
     people = sum(pieces.rows for pieces in tables.pieces)
-    return PeopleRegions.around(lo, hi, max(int(len(lo) * engine.shard_rows / (REGIONS * max(people, 1))), 1))
+    regions = PeopleRegions.around(lo, hi, max(int(len(lo) * engine.shard_rows / (REGIONS * max(people, 1))), 1))
+    bundles = [
+        regions.bundles(regions.share_of(*ends) * pieces.rows, engine.shard_rows / BUNDLES)
+        for ends, pieces in zip(hulls, tables.pieces, strict=True)
+    ]
+    return regions, bundles

@@ -1,6 +1,8 @@
 """PeopleRegions of quasi values: every person lies in one, and a published box goes into each that it touches.
 
 PeopleRegions are cut where fewest boxes are cut. Any regions give the same candidates; these give few copies of boxes.
+How many people a region has is told by the boxes whose middle lies in it: wide boxes touch many regions, and if these
+counted, there would be more regions than people.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from reveil.core.arrays import BoolArray, CodeArray, IntArray
+
+    FloatArray = npt.NDArray[np.float64]
 
 _WORTH = 0.9  # of the boxes of a region, beyond which a cut leaves too many on one side
 _DEEPEST = 40
@@ -32,20 +38,53 @@ class PeopleRegions:
 
     @classmethod
     def around(cls, lo: CodeArray, hi: CodeArray, most: int) -> PeopleRegions:
-        """Cut regions until none touches more than ``most`` of some boxes, given by their hulls (boxes, attributes)."""
+        """Cut regions until none has more than ``most`` middles of some boxes, whose hulls are (boxes, attributes)."""
         attribute, code, below = [-1], [-1], [-1]
-        open_: list[tuple[int, int, IntArray]] = [(0, 0, np.arange(len(lo)))]
+        middle = lo + (hi - lo) // 2
+        every = np.arange(len(lo))
+        open_: list[tuple[int, int, IntArray, IntArray]] = [(0, 0, every, every)]
         while open_:
-            node, depth, boxes = open_.pop()
-            cut = None if len(boxes) <= most or depth >= _DEEPEST else _best(lo[boxes], hi[boxes])
+            node, depth, boxes, middles = open_.pop()
+            cut = None if len(middles) <= most or depth >= _DEEPEST else _best(lo[boxes], hi[boxes])
             if cut is None:
                 continue
-            attribute[node], code[node], below[node] = *cut, len(attribute)
-            sides = (boxes[lo[boxes, cut[0]] <= cut[1]], boxes[hi[boxes, cut[0]] > cut[1]])
-            open_ += [(len(attribute) + side, depth + 1, inside) for side, inside in enumerate(sides)]
+            along, last = cut
+            attribute[node], code[node], below[node] = along, last, len(attribute)
+            touched = (boxes[lo[boxes, along] <= last], boxes[hi[boxes, along] > last])
+            inside = (middles[middle[middles, along] <= last], middles[middle[middles, along] > last])
+            open_ += [(len(attribute) + side, depth + 1, touched[side], inside[side]) for side in range(2)]
             for column in (attribute, code, below):
                 column += [-1, -1]
         return cls(*(np.array(column, np.int32) for column in (attribute, code, below)))
+
+    def bundles(self, people: FloatArray, most: float) -> CodeArray:
+        """Return for each region one number for regions that lie together and have so many people together, at most.
+
+        A small release has few ``people`` in each region, and is looked at in larger pieces.
+        """
+        nodes = range(len(self.attribute))
+        together, around = people.copy(), np.zeros(len(nodes), np.int32)
+        for node in reversed(nodes):
+            if self.attribute[node] >= 0:
+                below = self.below[node]
+                together[node] = together[below] + together[below + 1]
+                around[below : below + 2] = node
+        bundle = np.zeros(len(nodes), np.int32)
+        for node in nodes[1:]:  # what lies around a node has a smaller number
+            bundle[node] = node if together[around[node]] > most else bundle[around[node]]
+        return bundle
+
+    def share_of(self, lo: CodeArray, hi: CodeArray) -> FloatArray:
+        """Return the share of some boxes that has its middle in each region."""
+        middle = lo + (hi - lo) // 2
+        regions = self.of_points(list(np.ascontiguousarray(middle.T)), len(middle))
+        shares: FloatArray = np.bincount(regions, minlength=len(self.attribute)) / max(len(middle), 1)
+        return shares
+
+    @property
+    def many(self) -> int:
+        """How many regions there are."""
+        return int((self.attribute < 0).sum())
 
     def of_points(self, codes: Sequence[CodeArray], many: int) -> CodeArray:
         """Return the region of each of so many persons, given their codes column by column."""

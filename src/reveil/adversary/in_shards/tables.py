@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from reveil.releases.manifest import Manifest
     from reveil.releases.release import Release
     from reveil.tables.schema import Schema
+    from reveil.tables.snapshot import Snapshot
 
 PART = pl.Schema({"part": pl.Int32, "rows": pl.Int64})
 TEXTS = pl.Schema({"column": pl.Int32, "text": pl.String, COUNTED: pl.Int64})
@@ -160,11 +161,12 @@ def hulls(release: Release, domains: Sequence[Domain]) -> tuple[CodeArray, CodeA
 
 @dataclass(frozen=True)
 class ReadBoxes:
-    """Work: the classes of parts with their groups, once for each region that they touch."""
+    """Work: the classes of parts with their groups, once for each bundle of regions that they touch."""
 
     release: ReleaseFolder
     domains: tuple[Domain, ...]
     regions: PeopleRegions
+    bundle: CodeArray  # of each region
     returns: pl.Schema
 
     def __call__(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -176,13 +178,14 @@ class ReadBoxes:
             numbers, _ = groups_in(release)
             pairs = pl.DataFrame({"class": release.classes, "g": numbers}).unique(maintain_order=True)
             box, region = self.regions.of_boxes(lo, hi)
-            touched = pl.DataFrame({"class": box.astype(np.int32), "region": region}).join(pairs, on="class")
+            bundles = pl.DataFrame({"class": box.astype(np.int32), "bundle": self.bundle[region]}).unique()
+            touched = bundles.join(pairs, on="class")
             classes = touched["class"].to_numpy()
             cells = frame[first[classes]].select(
                 pl.col(name).alias(f"c{at}") for at, name in enumerate(self.release.columns)
             )
             marks = pl.Series("mark", class_marks(release, 4)[classes], pl.Int64)
-            found.append(_filled(touched.select("region", "g").with_columns(marks).hstack(cells), self.returns))
+            found.append(_filled(touched.select("bundle", "g").with_columns(marks).hstack(cells), self.returns))
         return pl.concat(found)
 
 
@@ -193,6 +196,7 @@ class ReadPeople:
     schema: Schema
     domains: tuple[Domain, ...]
     regions: PeopleRegions
+    bundle: CodeArray  # of each region
     values: tuple[pl.DataFrame, ...]  # text, code; column by column
     returns: pl.Schema
 
@@ -200,16 +204,21 @@ class ReadPeople:
         """Read the pieces."""
         found = [self.returns.to_frame()]
         for snapshot, numbers in each_piece(table, self.schema):
-            frame = snapshot.frame
-            person = self.schema.person
-            ids = pl.Series(numbers + 1).cast(pl.String) if person is None else canonical_text(frame[person])
+            frame, ids = snapshot.frame, persons_of(snapshot, numbers)
             codes = [domain.code(frame[domain.name]) for domain in self.domains]
-            columns: dict[str, object] = {"person": ids, "region": self.regions.of_points(codes, frame.height)}
+            region = self.regions.of_points(codes, frame.height)
+            columns: dict[str, object] = {"person": ids, "region": region, "bundle": self.bundle[region]}
             columns |= {f"q{a}": column for a, column in enumerate(codes)}
             for s, (name, texts) in enumerate(zip(self.schema.sensitive, self.values, strict=True)):
                 columns[f"v{s}"] = coded(canonical_text(frame[name]), texts)
             found.append(_filled(pl.DataFrame(columns), self.returns))
         return pl.concat(found)
+
+
+def persons_of(snapshot: Snapshot, numbers: IntArray) -> pl.Series:
+    """Return who the records of a piece are about; without a column that says so, records are numbered from 1."""
+    person = snapshot.schema.person
+    return pl.Series(numbers + 1).cast(pl.String) if person is None else canonical_text(snapshot.frame[person])
 
 
 def _filled(table: pl.DataFrame, returns: pl.Schema) -> pl.DataFrame:
