@@ -61,7 +61,8 @@ def _as_before(now: pl.DataFrame, before: pl.DataFrame) -> Bools:
     room = room_for(who, told)
     if not room:
         return np.zeros(len(who), np.bool_)
-    return only_marks(told, before["before"].to_numpy(), room)[who] == now["now"].to_numpy()
+    same: Bools = only_marks(told, before["before"].to_numpy(), room)[who] == now["now"].to_numpy()
+    return same
 
 
 def _told_otherwise(recorded: pl.DataFrame, theirs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
