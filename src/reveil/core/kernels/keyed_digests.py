@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import hmac
 import importlib
+import itertools
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +104,7 @@ def are_possible() -> bool:
     content = np.resize(np.arange(256, dtype=np.uint8), int(offsets[-1]))
     out = np.empty((len(_LENGTHS), 2), np.int64)
     digests(content, offsets, *halves(key), out)
-    cuts = zip(offsets[:-1], offsets[1:], strict=True)
+    cuts = itertools.pairwise(offsets)
     return out.tolist() == [plain(key, content[a:b].tobytes()).tolist() for a, b in cuts]
 
 
