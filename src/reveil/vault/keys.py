@@ -32,7 +32,8 @@ SIZE = 32
 SHORTEST = 16  # characters of a key in words
 BLOCK = 64  # bytes that SHA-256 takes at a time
 CHUNK = 1 << 14  # persons whose digests are in memory at a time
-MANY = 1 << 14  # persons whose digests are made in one go
+MANY = 100_000  # persons from which on it is worth it to load what makes their digests in one go
+PIECE = 1 << 16  # persons for whom one thread does so
 SALT = 16  # bytes
 WAIT = 60  # seconds for a command to print a key
 # 32 MiB and about a tenth of a second for each guess at a passphrase (RFC 7914).
@@ -108,8 +109,8 @@ class Key:
             texts = np.frombuffer(some.str.join("").item().encode(), np.uint8)
             keyed_digests.digests(texts, offsets_of(some.str.len_bytes().to_numpy()), *halves, found)
 
-        rows = (out[start : start + MANY] for start in range(0, len(out), MANY))
-        each(work, zip(rows, _pieces(persons, MANY), strict=True), len(persons))
+        rows = (out[start : start + PIECE] for start in range(0, len(out), PIECE))
+        each(work, zip(rows, _pieces(persons, PIECE), strict=True), len(persons))
         return out
 
     def _one_by_one(self, persons: pl.Series) -> IntArray:

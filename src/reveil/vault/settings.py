@@ -64,9 +64,9 @@ def put_all(connection: Connection, values: Mapping[str, JSON]) -> None:
 
 def put_callers(connection: Connection, values: Mapping[str, JSON]) -> None:
     """Keep settings of the caller's."""
-    own = sorted(values.keys() & RESERVED)
-    if own:
-        raise ValueError(f"the setting {own[0]!r} is the vault's own")
+    reserved = sorted(values.keys() & RESERVED)
+    if reserved:
+        raise ValueError(f"the setting {reserved[0]!r} is the vault's own")
     put_all(connection, values)
 
 

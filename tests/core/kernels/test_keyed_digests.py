@@ -34,6 +34,7 @@ def test_pseudonyms_do_not_depend_on_how_they_are_made(possible: bool, monkeypat
     persons = pl.Series(TEXTS)
     few = key.pseudonyms(persons)
     monkeypatch.setattr(keys, "MANY", 700)
+    monkeypatch.setattr(keys, "PIECE", 300)
     many = key.pseudonyms(persons)
     for one, other in zip(few, many, strict=True):
         assert np.array_equal(one, other)

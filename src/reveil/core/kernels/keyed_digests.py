@@ -13,16 +13,19 @@ import hmac
 import importlib
 import itertools
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import binding
 from numba import config, types
+from numba.core.typing.templates import signature
 
 from reveil.core.kernels import kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reveil.core.arrays import IntArray
 
 BLOCK = 64  # bytes that SHA-256 takes at a time
@@ -31,8 +34,8 @@ _NAME = "reveil_sha256_rounds"
 _BEGINNING = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
 _LENGTHS = (0, 1, 9, 55, 56, 63, 64, 119, 120, 300)  # of texts around the ends of blocks
 
-_numba: Any = types
-_rounds = _numba.ExternalFunction(_NAME, _numba.void(_numba.intp, _numba.intp))
+_external = types.ExternalFunction(_NAME, signature(types.void, types.intp, types.intp))
+_rounds = cast("Callable[[int, int], None]", _external)
 
 
 @kernel
