@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reveil.core.arrays import Ragged, offsets_of, offsets_of_sorted, ranks_in_rows, spans
+from reveil.core import arrays
+from reveil.core.arrays import Ragged, offsets_of, offsets_of_sorted, ranks_in_rows, spans, stable_order
 
 rows = st.lists(st.lists(st.integers(-9, 9), max_size=4), max_size=6)
 
@@ -101,3 +102,17 @@ def test_reduce(lists):
     for ufunc, plain in ((np.add, sum), (np.minimum, min), (np.maximum, max)):
         expected = [plain(row) if row else -99 for row in lists]
         assert own.reduce(ufunc, own.items, -99).tolist() == expected
+
+
+@pytest.mark.parametrize("room", [1, 3, 60_000, 1 << 40, (1 << 63) - 1])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64])
+def test_equal_numbers_keep_their_order(room, dtype, monkeypatch):
+    monkeypatch.setattr(arrays, "_FEW", 8)
+    for size in (0, 1, 8, 9, 5_000):
+        numbers = np.random.default_rng(size).integers(0, room, size).astype(dtype)
+        numbers[size // 2 :] = numbers[: size - size // 2][::-1]
+        assert stable_order(numbers).tolist() == np.argsort(numbers, kind="stable").tolist()
+        assert (
+            stable_order(-numbers.astype(np.int64)).tolist()
+            == np.argsort(-numbers.astype(np.int64), kind="stable").tolist()
+        )

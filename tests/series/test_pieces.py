@@ -16,7 +16,7 @@ from reveil.series import judging
 from reveil.tables.formats import csv_file
 from reveil.tables.formats.csv_file import CsvFile
 from reveil.testing import hospital
-from reveil.vault import Vault, writing
+from reveil.vault import Vault, ledgers, writing
 from reveil.verification import rows, surface
 from reveil.verification.judges import tau_safety
 from reveil.verification.surface import check_order
@@ -24,6 +24,10 @@ from reveil.verification.surface import check_order
 SMALL = {
     (sameness, "PIECE_ROWS"): 37,
     (parsing, "_SEARCHED"): 11,
+    (parsing, "_BITS"): 16,
+    (ledgers, "_FOR_EACH"): 0,
+    (ledgers, "_FEW"): 0,
+    (writing, "_FEW"): 2,
     (csv_file, "_PIECE"): 700,
     (judging, "_AT_ONCE"): 50,
     (writing, "_AT_ONCE"): 23,
@@ -113,7 +117,9 @@ def test_tables_without_rows_and_files_without_anything(tmp_path):
         list(CsvFile().read_pieces(tmp_path / "empty.csv"))
 
 
-def test_classes_are_numbered_as_numpy_numbers_them():
+@pytest.mark.parametrize("bits", [10, 14, 62])
+def test_classes_are_numbered_as_numpy_numbers_them(bits, monkeypatch):
+    monkeypatch.setattr(parsing, "_BITS", bits)
     rng = np.random.default_rng(0)
     for many in (3, 1 << 40):
         columns = [rng.integers(0, many, 500) % 7 * (many // 7 + 1) for _ in range(4)]

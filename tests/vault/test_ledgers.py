@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reveil.vault import Vault
+from reveil.vault import Vault, ledgers
 from reveil.vault.protocol import Entries, Ledger
 from tests.vault.cases import change
 
@@ -60,6 +60,16 @@ def test_rows_are_replaced_by_person_and_key(vault):
     assert found.rows() == [(0, 1, 1, 0.5), (0, 2, 1, 0.5), (1, 1, 2, 0.125)]
     assert vault.ledger(MARKS, "person", np.array([1])).rows() == [(1, 1, 2, 0.125)]
     assert vault.ledger(MARKS, "value", np.array([2, 9])).rows() == [(0, 2, 1, 0.5)]
+
+
+@pytest.mark.parametrize("few", [0, 100])
+def test_some_rows_are_the_same_however_they_are_read(vault, few, monkeypatch):
+    monkeypatch.setattr(ledgers, "_FOR_EACH", 0)
+    monkeypatch.setattr(ledgers, "_FEW", few)
+    tell(vault, [7, 8, 9], Entries(SHORT, rows(record=[0, 1, 2], cell=[4, 5, 4])))
+    assert sorted(vault.ledger(SHORT, "person", np.array([2, 0, 2, 77])).rows()) == [(0, 4), (2, 4)]
+    assert sorted(vault.ledger(SHORT, "cell", np.array([5, 2**31 - 1])).rows()) == [(1, 5)]
+    assert vault.ledger(SHORT, "cell", np.zeros(0, np.int64)).rows() == []
 
 
 def test_persons_who_are_not_in_the_snapshot(vault):

@@ -113,6 +113,33 @@ class Ragged(Generic[Item]):
         return out
 
 
+_FEW = 1 << 12  # numbers that are sorted in whatever way
+_DIGITS = 1 << 16  # numbers below this are sorted digit by digit, which takes a third of the time
+
+
+def stable_order(numbers: Integers) -> IntArray:
+    """Return the places of numbers in ascending order; equal ones in the order in which they stand.
+
+    Sorting that keeps no order among equals takes a fifth of the time: it is done first, and equal ones are put in
+    their order afterwards.
+    """
+    if len(numbers) < _FEW:
+        return np.argsort(numbers, kind="stable")
+    if numbers.min() >= 0 and numbers.max() < _DIGITS:
+        return np.argsort(numbers.astype(np.uint16), kind="stable")
+    order: IntArray = np.argsort(numbers)
+    ascending = numbers[order]
+    new = ascending[1:] != ascending[:-1]
+    if new.all():
+        return order
+    bits = len(numbers).bit_length()
+    runs = np.zeros(len(numbers), np.int64)
+    np.cumsum(new, out=runs[1:])
+    packed = (runs << bits) | order
+    packed.sort()
+    return packed & ((1 << bits) - 1)
+
+
 def sums_of(index: npt.NDArray[np.integer], amounts: npt.ArrayLike, n: int) -> npt.NDArray[np.float64]:
     """Return n sums: of the amounts whose index each is."""
     return np.bincount(index, np.asarray(amounts, np.float64), n).astype(np.float64, copy=False)

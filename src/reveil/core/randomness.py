@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import stable_order
 from reveil.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -88,7 +89,10 @@ class Dice:
         order among all of them. (Two of n items have equal dice with a chance below n**2 / 2**65; then the first
         comes first.)
         """
-        return np.lexsort((self.bits(labels[0].size if numbers is None else numbers), *labels))
+        order = stable_order(self.bits(labels[0].size if numbers is None else numbers))
+        for label in labels:
+            order = order[stable_order(label[order])]
+        return order
 
     def coins(self, numbers: int | npt.NDArray[np.integer]) -> BoolArray:
         """Toss a coin for each number, or for each of 0 .. ``numbers - 1``."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from reveil.core.arrays import stable_order
 from reveil.core.kernels import hilbert
 from reveil.core.threads import each
 
@@ -20,7 +21,7 @@ _PIECE = 1 << 18  # records whose places on the grid are there at once
 
 def along_curve(codes: Codes) -> npt.NDArray[np.int64]:
     """Return the records in the order in which a Hilbert curve visits them; equal ones in the order of the table."""
-    return np.argsort(curve_places(codes), kind="stable")
+    return stable_order(curve_places(codes))
 
 
 def curve_places(codes: Codes) -> npt.NDArray[np.uint64]:

@@ -65,12 +65,12 @@ class ValueCounts:
             least, most = dense
             counts = np.bincount(_numbers(present) - least, minlength=most - least + 1)
             seen = np.flatnonzero(counts)
-            found = pl.Series(batch.name, seen + least).cast(present.to_physical().dtype).cast(batch.dtype)
+            found = pl.Series(batch.name, seen + least).cast(_physical(present).dtype).cast(batch.dtype)
             return cls(found, counts[seen].astype(np.int64), nulls)
         plain = _plain(present)
         if plain is not None:
             numbers, often = np.unique(plain, return_counts=True)
-            found = pl.Series(batch.name, numbers).cast(present.to_physical().dtype).cast(batch.dtype)
+            found = pl.Series(batch.name, numbers).cast(_physical(present).dtype).cast(batch.dtype)
             return cls(found, often.astype(np.int64), nulls)
         both = present.rename("value").value_counts(name="n").sort("value")
         return cls(both["value"].rename(batch.name), both["n"].cast(pl.Int64).to_numpy(), nulls)
@@ -198,7 +198,7 @@ def distances(values: pl.Series) -> FloatArray:
     Whole numbers are subtracted before they become floats, so that neighbours beyond 2**53 stay apart; floats are
     scaled first, so that a difference cannot overflow.
     """
-    physical = values.to_physical()
+    physical = _physical(values)
     if physical.dtype in (pl.Int128, pl.UInt128):
         numbers = physical.to_list()
         return np.array([float(number - numbers[0]) for number in numbers])
@@ -256,13 +256,18 @@ def _ranks(batch: pl.Series, values: pl.Series) -> tuple[CodeArray, bool]:
     return ranks, True
 
 
+def _physical(values: pl.Series) -> pl.Series:
+    """Return the numbers that values are kept as; numbers are themselves, of which polars would make a query."""
+    return values if values.dtype.is_integer() or values.dtype.is_float() else values.to_physical()
+
+
 def _numbers(values: pl.Series) -> IntArray:
-    return values.to_physical().to_numpy().astype(np.int64)
+    return _physical(values).to_numpy().astype(np.int64)
 
 
 def _plain(values: pl.Series) -> npt.NDArray[np.generic] | None:
     """Return numbers, dates or times as NumPy sorts them; None for those that it does not know."""
-    physical = values.to_physical()
+    physical = _physical(values)
     if physical.dtype in (pl.Int128, pl.UInt128) or not (physical.dtype.is_integer() or physical.dtype.is_float()):
         return None
     return physical.to_numpy()
@@ -273,7 +278,7 @@ def _dense_range(values: pl.Series, size: int | None = None) -> tuple[int, int] 
 
     It is made for ``size`` numbers, by default for these.
     """
-    physical = values.to_physical()
+    physical = _physical(values)
     if not physical.dtype.is_integer() or physical.dtype in (pl.Int128, pl.UInt128) or not len(values):
         return None
     least, most = int(physical.min()), int(physical.max())  # type: ignore[arg-type]  # there are some

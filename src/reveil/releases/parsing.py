@@ -32,37 +32,54 @@ if TYPE_CHECKING:
 
 _THREADED = 20_000
 _SEARCHED = 1 << 19  # rows whose keys are looked up at once
+_BITS = 62  # of a key and its row together
 _ENDS = ["lo", "hi", "null"]  # of a typed interval
 
 
 def classes_of(columns: list[npt.NDArray[np.integer]], rows: int) -> tuple[CodeArray, CodeArray]:
-    """Number the distinct combinations of the given codes; return each row's number and each number's first row."""
+    """Number the distinct combinations of the given codes; return each row's number and each number's first row.
+
+    Keys are sorted with the row behind them in one number, which needs no second search for the place of a key.
+    """
     key = np.zeros(rows, np.int64)
-    room = 1
+    room, most = 1, 1 << (_BITS - rows.bit_length())
     for codes in columns:
         many = int(codes.max(initial=0)) + 1
-        if room * many >= 2**62:
-            key = _numbered(key)[1].astype(np.int64)
-            room = int(key.max(initial=0)) + 1
+        if room * many > most:
+            key, room = _numbered(key, room, most)[0].astype(np.int64), rows
         key = key * many + codes
         room *= many
-    different, inverse = _numbered(key)
-    first = np.empty(len(different), np.int32)
-    first[inverse[::-1]] = np.arange(rows - 1, -1, -1, dtype=np.int32)
-    return inverse, first
+    return _numbered(key, room, most)
 
 
-def _numbered(key: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], CodeArray]:
-    """Return the different keys, ascending, and the place of each key among them.
+def _numbered(key: npt.NDArray[np.int64], room: int, most: int) -> tuple[CodeArray, CodeArray]:
+    """Return the place of each key, below ``room``, among the different ones, ascending, and the first row of each."""
+    if room > most:
+        return _numbered_apart(key)
+    bits = len(key).bit_length()
+    packed = (key << bits) | np.arange(len(key))
+    packed.sort()
+    row = (packed & ((1 << bits) - 1)).astype(np.int32)
+    packed >>= bits
+    new = np.append(True, packed[1:] != packed[:-1])[: len(row)]
+    place = np.empty(len(row), np.int32)
+    place[row] = np.cumsum(new, dtype=np.int32) - np.int32(1)
+    return place, row[new]
+
+
+def _numbered_apart(key: npt.NDArray[np.int64]) -> tuple[CodeArray, CodeArray]:
+    """Return the same where key and row do not go into one number.
 
     (NumPy's own way keeps five arrays of the length of the table at once.)
     """
     different = np.unique(key)
-    places = np.empty(len(key), np.int32)
+    place = np.empty(len(key), np.int32)
     for start in range(0, len(key), _SEARCHED):
         rows = slice(start, start + _SEARCHED)
-        places[rows] = np.searchsorted(different, key[rows])
-    return different, places
+        place[rows] = np.searchsorted(different, key[rows])
+    first = np.empty(len(different), np.int32)
+    first[place[::-1]] = np.arange(len(key) - 1, -1, -1, dtype=np.int32)
+    return place, first
 
 
 @dataclass

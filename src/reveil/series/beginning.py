@@ -84,7 +84,7 @@ class Asked:
 
 def defaults_in(vault: Vault) -> dict[str, JSON] | None:
     """Return the defaults with which the series of a vault began; None if it begins now."""
-    return (vault.setting(DEFAULTS) or {}) if vault.head() else None
+    return vault.setting(DEFAULTS) or ({} if vault.head() else None)  # they are kept from the first release on
 
 
 def to_remember(vault: Vault, asked: Asked) -> dict[str, JSON]:

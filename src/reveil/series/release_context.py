@@ -100,7 +100,7 @@ class Submission:
         kind = vault.setting(KIND)
         texts = identities(frame[person], kind, file=snapshot.origin)
         high, low = vault.key.pseudonyms(texts)
-        order = np.argsort(high, kind="stable")
+        order = np.argsort(high)
         if (np.diff(high[order]) == 0).any():  # 64 equal bits: one time in a thousand million million
             order = np.lexsort((low, high))
         snapshot, high, low = in_order(snapshot, order), high[order], low[order]

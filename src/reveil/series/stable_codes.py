@@ -201,20 +201,26 @@ def digest_of_columns(
         left, dtype = np.zeros(0, np.bool_), None
         for series in pieces():
             dtype = series.to_physical().dtype
-            missing = np.concatenate([left, series.is_null().to_numpy()])
+            missing = np.concatenate([left, _missing(series)])
             whole = len(missing) // 8 * 8
             total.update(np.packbits(missing[:whole]).tobytes())
             left = missing[whole:]
         total.update(np.packbits(left).tobytes())
         if dtype is not None and dtype.is_signed_integer() and str(dtype) != "Int128":
             for series in pieces():
-                total.update(series.to_physical().fill_null(0).cast(pl.Int64).to_numpy().astype("<i8").tobytes())
+                physical = series.to_physical()
+                physical = physical.fill_null(0) if physical.null_count() else physical
+                total.update(physical.cast(pl.Int64).to_numpy().astype("<i8").tobytes())
             continue
         for series in pieces():
             total.update(canonical_text(series).fill_null("").str.len_bytes().to_numpy().astype("<u4").tobytes())
         for series in pieces():
             total.update(str(canonical_text(series).fill_null("").str.join("").item()).encode())
     return "sha256:" + total.hexdigest()
+
+
+def _missing(series: pl.Series) -> BoolArray:
+    return series.is_null().to_numpy() if series.null_count() else np.zeros(len(series), np.bool_)
 
 
 def in_order(snapshot: Snapshot, order: npt.NDArray[np.integer]) -> Snapshot:

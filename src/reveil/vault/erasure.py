@@ -48,7 +48,7 @@ def delete_person(connection: Connection, high: int, low: int, *, tombstone: boo
     for name, revise in revised.items():
         before = settings.get(connection, name)
         if before is not None:
-            settings.put_callers(connection, name, revise(before, _values(connection, numbers)))
+            settings.put_callers(connection, {name: revise(before, _values(connection, numbers))})
     settings.put(connection, settings.ERASING, value=True)
     return True
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from reveil.vault.protocol import Entries, Ledger
 
 _AT_ONCE = 1 << 20  # rows that are written at once
+_FOR_EACH, _FEW = (
+    4,
+    10_000,
+)  # rows of a ledger for each number that is asked for, and at least, up to which all are read
 _NAME = re.compile(r"[a-z][a-z_]*")
 
 
@@ -49,16 +53,20 @@ def read(
     types = {name: pl.Float64 if name in ledger.real else pl.Int32 for name in names}
     if not _exists(connection, ledger.name):
         return pl.DataFrame(schema=types)
-    wanted = pl.DataFrame({"number": np.zeros(0, np.int32) if among is None else among.astype(np.int32)})
-    only = "" if column is None else f" WHERE t.{_quoted(column)} IN (SELECT number FROM wanted)"  # noqa: S608 -- names by code
-    if column is not None and column not in names:
+    every = f"SELECT {_listed(f't.{_quoted(name)}' for name in names)} FROM {table} t"  # noqa: S608 -- names by code
+    if column is None:
+        return _rows(ledger, columns(connection, every), types)
+    if column not in names:
         raise ValueError(f"the ledger {ledger.name!r} has no column {column!r}")
-    with as_tables(connection, wanted=wanted):
-        found = columns(
-            connection,
-            f"SELECT {_listed(f't.{_quoted(name)}' for name in names)} FROM {table} t{only}",  # noqa: S608 -- names by code
-        )
-    return _rows(ledger, found, types)
+    numbers = np.zeros(0, np.int32) if among is None else among.astype(np.int32)
+    if one(connection, f"SELECT COUNT(*) FROM {table}") <= _FOR_EACH * len(numbers) + _FEW:  # noqa: S608
+        # Reading a row takes far less than looking for its number among those that are asked for.
+        rows = _rows(ledger, columns(connection, every), types)
+        asked = np.isin(rows[column].to_numpy(), numbers)
+        return rows if asked.all() else rows.filter(pl.Series(asked))
+    with as_tables(connection, wanted=pl.DataFrame({"number": numbers})):
+        only = f" WHERE t.{_quoted(column)} IN (SELECT number FROM wanted)"  # noqa: S608 -- names by code
+        return _rows(ledger, columns(connection, every + only), types)
 
 
 def read_range(connection: Connection, ledger: Ledger, first: int, end: int) -> pl.DataFrame:

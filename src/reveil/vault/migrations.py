@@ -1,7 +1,8 @@
 """The tables of a vault, version by version.
 
 A migration is a version and the statements that lead to it from the version before. Each is applied in a transaction
-of its own together with its line in ``migrations``, so that a failure leaves the version before intact. The SQL is
+of its own together with its line in ``migrations``, so that a failure leaves the version before intact; in an empty
+database all of them are applied in one. The SQL is
 kept to what PostgreSQL reads as well. The big tables have no keys and no indexes: DuckDB's are slow to build, refuse
 a row that is deleted and inserted again in one transaction, and the joins here read whole columns anyway.
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -135,25 +137,27 @@ def migrate(connection: duckdb.DuckDBPyConnection, migrations: Sequence[Migratio
             f"this vault has format {at}, and this version of Reveil reads formats up to {last}",
             hint="Install a newer version of Reveil.",
         )
-    for migration in migrations:
-        if migration.version > at:
-            _apply(connection, migration)
+    steps = [(migration,) for migration in migrations if migration.version > at]
+    for step in steps if at else (migrations,):  # an empty database becomes a vault, or stays empty
+        _apply(connection, step)
 
 
-def _apply(connection: duckdb.DuckDBPyConnection, migration: Migration) -> None:
+def _apply(connection: duckdb.DuckDBPyConnection, step: Sequence[Migration]) -> None:
     try:
         with begun(connection):
-            for statement in migration.statements:
-                connection.execute(statement)
-            now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", [migration.version, now, _reveil()])
+            for migration in step:
+                for statement in migration.statements:
+                    connection.execute(statement)
+                now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+                connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", [migration.version, now, _reveil()])
     except duckdb.Error:
         raise VaultError(
-            f"this vault could not be brought to format {migration.version}; it is as it was before",
+            f"this vault could not be brought to format {step[-1].version}; it is as it was before",
             hint="Check the free space on the disk and try again, or keep the version of Reveil that made the vault.",
         ) from None
 
 
+@cache
 def _reveil() -> str:
     try:
         return version("reveil")

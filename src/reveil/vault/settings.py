@@ -10,6 +10,8 @@ from reveil.vault.bridge import FIRST_HINT, FIRST_TEXT, one
 from reveil.vault.protocol import PENDING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reveil.core.json_values import JSON
     from reveil.vault.bridge import Connection
 
@@ -46,11 +48,26 @@ def put(connection: Connection, name: str, value: JSON) -> None:
         connection.execute("INSERT INTO settings VALUES (?, ?)", [name, text])
 
 
-def put_callers(connection: Connection, name: str, value: JSON) -> None:
-    """Keep a setting of the caller's."""
-    if name in RESERVED:
-        raise ValueError(f"the setting {name!r} is the vault's own")
-    put(connection, name, value)
+def put_all(connection: Connection, values: Mapping[str, JSON]) -> None:
+    """Keep settings; those that have their value already are left alone."""
+    known = dict(connection.execute("SELECT key, value FROM settings").fetchall())
+    texts = {name: to_json(value) for name, value in values.items()}
+    changed = {name: text for name, text in texts.items() if known.get(name) != text}
+    if changed.keys() & known.keys():
+        connection.execute("DELETE FROM settings WHERE list_contains(?, key)", [list(changed)])
+    if changed:
+        connection.execute(
+            "INSERT INTO settings SELECT unnest(CAST(? AS TEXT[])), unnest(CAST(? AS TEXT[]))",
+            [list(changed), list(changed.values())],
+        )
+
+
+def put_callers(connection: Connection, values: Mapping[str, JSON]) -> None:
+    """Keep settings of the caller's."""
+    reserved = sorted(values.keys() & RESERVED)
+    if reserved:
+        raise ValueError(f"the setting {reserved[0]!r} is the vault's own")
+    put_all(connection, values)
 
 
 def to_json(value: JSON) -> str:

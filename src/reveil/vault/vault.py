@@ -59,11 +59,14 @@ class Vault(Anchored):
         self.key = unlocked.key
         if not unlocked.begun:
             with self.store.transaction() as connection:
-                settings.put(connection, settings.SALT, unlocked.salt.hex())
-                settings.put(connection, settings.HEAD, 0)
-                settings.put(connection, settings.SEED, secrets.randbits(63))
-                settings.put(connection, settings.SERIES, secrets.token_hex(8))
-                settings.put(connection, settings.CHECK, self.key.check())
+                beginning: dict[str, JSON] = {
+                    settings.SALT: unlocked.salt.hex(),
+                    settings.HEAD: 0,
+                    settings.SEED: secrets.randbits(63),
+                    settings.SERIES: secrets.token_hex(8),
+                    settings.CHECK: self.key.check(),
+                }
+                settings.put_all(connection, beginning)
                 connection.execute("DELETE FROM chain")
                 chain.append(connection, self.key, chain.BEGUN, 0)
                 connection.execute("DELETE FROM settings WHERE key = ?", [settings.UNSEALED])
@@ -98,7 +101,7 @@ class Vault(Anchored):
     def keep_setting(self, name: str, value: JSON) -> None:
         """Keep a setting: anything that JSON can hold."""
         with self.store.transaction("settings") as connection:
-            settings.put_callers(connection, name, value)
+            settings.put_callers(connection, {name: value})
 
     def refuse_if_moved(self) -> None:
         """Refuse to go on where the series goes on in another vault."""

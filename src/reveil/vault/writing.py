@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reveil.vault.protocol import ReleaseRow
 
 _AT_ONCE = 1 << 20  # persons that are written at once
+_FEW = 1_000  # values of a dictionary that are read, rather than looked for in it
 
 
 def write(connection: Connection, change: Change) -> None:
@@ -39,8 +40,7 @@ def write(connection: Connection, change: Change) -> None:
     numbers = attribute_numbers(connection)
     for name, values in records.dictionary.items():
         _write_values(connection, numbers[name], values)
-    for name, value in change.settings.items():
-        settings.put_callers(connection, name, value)
+    settings.put_callers(connection, change.settings)
     for portion in chain([Portion(records, change.entries, change.placements)], change.portions):
         if portion.records is not records:
             _check(change.row, portion.records)
@@ -107,7 +107,20 @@ def _write_values(connection: Connection, attribute: int, values: pl.Series) -> 
 
 def match_values(connection: Connection, attribute: int, values: pl.Series) -> CodeArray:
     """Return the code of each value in the dictionary of an attribute, -1 where it is not there."""
-    return match(connection, values, "dictionary", "code", "value", f"t.attribute = {attribute}")
+    rows = connection.execute(
+        "SELECT code, value FROM dictionary WHERE attribute = ? LIMIT ?", [attribute, _FEW + 1]
+    ).fetchall()
+    if len(rows) > _FEW:
+        return match(connection, values, "dictionary", "code", "value", f"t.attribute = {attribute}")
+    code = {value: code for code, value in rows}
+    texts = values.cast(pl.String)
+    different = texts.unique()
+    known = pl.DataFrame(
+        {"value": different, "number": [code.get(text, -1) for text in different]},
+        schema_overrides={"number": pl.Int32},
+    )
+    found = texts.to_frame("value").join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return np.ascontiguousarray(found["number"].to_numpy(), np.int32)
 
 
 def _write_persons(connection: Connection, records: Records, numbers: Mapping[str, int]) -> CodeArray:

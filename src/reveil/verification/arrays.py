@@ -77,6 +77,30 @@ def set_marks(group: AnyInts, marks: Ints, n_groups: int) -> Ints:
     return found
 
 
+def only_marks(who: AnyInts, marks: Ints, size: int) -> Ints:
+    """Return the mark of each of so many persons that one row is about, -1 for persons of no row and of several."""
+    found = np.full(size, -1, np.int64)
+    found[who] = marks
+    found[np.bincount(who, minlength=size) != 1] = -1
+    return found
+
+
+def room_for(*who: AnyInts) -> int:
+    """Return how many persons there are by their numbers, 0 where these lie too far apart for an array of them all."""
+    most = max(int(some.max(initial=-1)) for some in who) + 1
+    return most if most <= 8 * sum(map(len, who)) + 1024 else 0
+
+
+def different_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the different rows of a table about people: who has one row has no other one that is equal."""
+    who = rows["who"].to_numpy()
+    room = room_for(who)
+    if not room:
+        return rows.unique()
+    several = pl.Series(np.bincount(who, minlength=room)[who] > 1)
+    return pl.concat([rows.filter(~several), rows.filter(several).unique()]) if several.any() else rows
+
+
 def counted_pairs(group: AnyInts, value: AnyInts, size: int) -> tuple[Ints, Ints, Ints]:
     """Return the distinct pairs of a group and a value below ``size``, in order, and how often each occurs.
 

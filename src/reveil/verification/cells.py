@@ -127,11 +127,13 @@ def _numbers(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
     if lo.dtype != values.dtype or wanted_forms(values, column, nested=False) != (Form.INTERVAL,):
         raise otherwise(column.name)
     codes, domain = _ranked(values)
-    only_null = lo.is_null().to_numpy()
-    if (lo.is_null() != hi.is_null()).any() or (lo > hi).any():
+    only_null, missing = _is_null(lo), _is_null(hi)
+    if (only_null != missing).any() or (lo > hi).any():
         raise VerificationError(f"column {column.name!r} has intervals that end before they begin", column=column.name)
-    low = domain.search_sorted(lo.fill_null(strategy="zero"), side="left").to_numpy()
-    high = domain.search_sorted(hi.fill_null(strategy="zero"), side="right").to_numpy().astype(np.int64) - 1
+    if only_null.any():
+        lo, hi = lo.fill_null(strategy="zero"), hi.fill_null(strategy="zero")
+    low = domain.search_sorted(lo, side="left").to_numpy()
+    high = domain.search_sorted(hi, side="right").to_numpy().astype(np.int64) - 1
     return QuasiColumn(
         column.name,
         codes,
@@ -142,12 +144,16 @@ def _numbers(values: pl.Series, column: Column, cells: Cells) -> QuasiColumn:
     )
 
 
+def _is_null(values: pl.Series) -> Bools:
+    return values.is_null().to_numpy() if values.null_count() else np.zeros(len(values), np.bool_)
+
+
 def _ranked(values: pl.Series) -> tuple[Codes, pl.Series]:
     """Return the rank of each value among the different ones, nulls last, and these in order."""
     physical = values.to_physical()
-    present = values.drop_nulls()
+    present, physical = (values.drop_nulls(), physical.drop_nulls()) if values.null_count() else (values, physical)
     if physical.dtype.is_integer() and physical.dtype not in (pl.Int128, pl.UInt128) and len(present):
-        numbers = present.to_physical().to_numpy()
+        numbers = physical.to_numpy()
         least, most = int(numbers.min()), int(numbers.max())
         if most < 2**62 and least > -(2**62) and most - least <= 8 * len(numbers) + 1024:
             seen = np.zeros(most - least + 1, np.bool_)

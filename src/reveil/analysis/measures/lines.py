@@ -85,7 +85,8 @@ def _physical(values: pl.Series) -> Places:
     """Return numbers in a type that holds them; what is missing becomes 0."""
     if values.dtype.is_float():
         return values.cast(pl.Float64).fill_null(0).to_numpy()
-    physical = values.to_physical().fill_null(0)
+    physical = values.to_physical()
+    physical = physical.fill_null(0) if physical.null_count() else physical
     if physical.dtype.is_integer() and physical.dtype not in (pl.Int128, pl.UInt128, pl.UInt64):
         return physical.cast(pl.Int64).to_numpy()
     return np.array(physical.to_list(), object)

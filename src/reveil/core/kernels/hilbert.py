@@ -20,25 +20,24 @@ def places(points, bits, out):
     for p in range(n):
         for d in range(dimensions):
             x[d] = points[p, d]
-        q = one << np.uint64(bits - 1)
-        while q > one:
-            low = q - one
-            for d in range(dimensions):
-                if x[d] & q:
-                    x[0] ^= low
-                else:
-                    t = (x[0] ^ x[d]) & low
-                    x[0] ^= t
-                    x[d] ^= t
-            q >>= one
+        # Without branches: which way they go is chance, and guessing wrong took most of the time.
+        first = x[0]
+        for bit in range(bits - 1, 0, -1):
+            level = np.uint64(bit)
+            low = (one << level) - one
+            first ^= low * ((first >> level) & one)
+            for d in range(1, dimensions):
+                inverts = (x[d] >> level) & one
+                t = (first ^ x[d]) & (low * (inverts ^ one))
+                first ^= t | (low * inverts)
+                x[d] ^= t
+        x[0] = first
         for d in range(1, dimensions):
             x[d] ^= x[d - 1]
         t = np.uint64(0)
-        q = one << np.uint64(bits - 1)
-        while q > one:
-            if x[dimensions - 1] & q:
-                t ^= q - one
-            q >>= one
+        for bit in range(bits - 1, 0, -1):
+            level = np.uint64(bit)
+            t ^= ((one << level) - one) * ((x[dimensions - 1] >> level) & one)
         key = np.uint64(0)
         for bit in range(bits - 1, -1, -1):
             for d in range(dimensions):

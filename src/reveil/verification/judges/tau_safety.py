@@ -9,7 +9,7 @@ import polars as pl
 
 from reveil.core.errors import VerificationError
 from reveil.core.json_values import whole_in
-from reveil.verification.arrays import halves, whole
+from reveil.verification.arrays import different_rows, halves, only_marks, room_for, whole
 from reveil.verification.judges.base import other_promise
 from reveil.verification.judges.signatures import Signatures, sets_in, sets_of
 from reveil.verification.meaning import PromisedMeaning, believed
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reveil.core.json_values import JSON
     from reveil.releases.manifest import Manifest
     from reveil.tables.schema import Schema
+    from reveil.verification.arrays import Bools
     from reveil.verification.promised import Promised
     from reveil.verification.record import Books, Record, Update
     from reveil.verification.shown import Shown
@@ -52,6 +53,27 @@ def _broken(now: pl.DataFrame, before: pl.DataFrame, members: pl.DataFrame, reco
     )
     shared = pairs.join(known, on="before").join(members, on=["now", "value"], how="semi")
     return int(shared.unique(["now", "before"])["persons"].sum())
+
+
+def _as_before(now: pl.DataFrame, before: pl.DataFrame) -> Bools:
+    """Return of which rows the person was told one set, and that is the set they are in."""
+    who, told = now["who"].to_numpy(), before["who"].to_numpy()
+    room = room_for(who, told)
+    if not room:
+        return np.zeros(len(who), np.bool_)
+    same: Bools = only_marks(told, before["before"].to_numpy(), room)[who] == now["now"].to_numpy()
+    return same
+
+
+def _told_otherwise(recorded: pl.DataFrame, theirs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Leave out the people of whom both say one set, and the same one."""
+    mine, other = recorded["who"].to_numpy(), theirs["who"].to_numpy()
+    room = room_for(mine, other)
+    if not room:
+        return recorded, theirs
+    one = only_marks(mine, whole(recorded["high"].to_numpy(), recorded["low"].to_numpy()), room)
+    same = (one >= 0) & (one == only_marks(other, whole(theirs["high"].to_numpy(), theirs["low"].to_numpy()), room))
+    return recorded.filter(pl.Series(~same[mine])), theirs.filter(pl.Series(~same[other]))
 
 
 class TauSafety(Signatures):
@@ -134,6 +156,7 @@ class TauSafety(Signatures):
         """Return of how many of some people the rule is broken, and the sets that are new to them."""
         before = record.of(SETS, now["who"].to_numpy())
         before = before.select("who", before=pl.Series(whole(before["high"].to_numpy(), before["low"].to_numpy())))
+        now = now.filter(pl.Series(~_as_before(now, before)))  # of most people nothing more has to be asked
         broken = _broken(now, before, members, record) if promised.settings.get("strict", True) else 0
         return broken, now.join(before.rename({"before": "now"}), on=["who", "now"], how="anti").unique()
 
@@ -169,7 +192,7 @@ class TauSafety(Signatures):
         set_high, set_low = halves(members["set"].to_numpy())
         value_high, value_low = halves(members["value"].to_numpy())
         return (
-            Entry(SETS, SETS.frame(who=pairs["who"], high=high, low=low).unique()),
+            Entry(SETS, different_rows(SETS.frame(who=pairs["who"], high=high, low=low))),
             Entry(MEMBERS, MEMBERS.frame(high=set_high, low=set_low, value_high=value_high, value_low=value_low)),
         )
 
@@ -179,7 +202,7 @@ class TauSafety(Signatures):
 
         ``since`` more was told than is recorded: by adopted releases, or to people who were erased and came back.
         """
-        recorded, theirs = record.rows(SETS), told[0].rows
+        recorded, theirs = _told_otherwise(record.rows(SETS), told[0].rows)
         keys = ["who", "high", "low"]
         lost, more = recorded.join(theirs, on=keys, how="anti"), theirs.join(recorded, on=keys, how="anti")
         # Of whom nothing is recorded, nothing can be said.
