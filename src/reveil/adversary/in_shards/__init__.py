@@ -168,6 +168,8 @@ def audit_in_shards(
             counts[-1] = summary
     stage("bringing groups to people")
     home = _with_groups(engine, gathered.people, gathered.groups, HOME, _Homes())
+    gathered.people.drop()
+    gathered.groups.drop()
     all_of = pl.Schema({**home.schema, **{name: dtype for name, dtype in FOUND.items() if name != "person"}})
     work = home if not told else together(engine, [home, *(rows.map(_Found(), FOUND) for rows in told)], all_of)
     if not told:
@@ -248,7 +250,9 @@ def _with_groups(engine: Engine, people: Shards, groups: Shards, key: str, listi
     needed = pl.Schema({key: people.schema[key], "t": pl.Int32(), "g": pl.Int64()})
     brought = people.map(cast("Any", listing), needed).join(groups, on=["t", "g"])
     columns = pl.Schema({**people.schema, **{n: d for n, d in brought.schema.items() if n not in people.schema}})
-    return together(engine, [people, brought], columns)
+    laid = together(engine, [people, brought], columns)
+    brought.drop()
+    return laid
 
 
 def _beside(
