@@ -53,8 +53,9 @@ from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, numbered_signa
 from reveil.series.warnings import warnings
 from reveil.tables.notation import parsed
 from reveil.vault.protocol import PENDING, Entries
+from reveil.verification.judges.signatures import judge_of_signatures
 from reveil.verification.series import Expected
-from reveil.verification.series_in_shards import SeriesSoFar, judge_in_shards, judge_of_signatures
+from reveil.verification.series_in_shards import SeriesSoFar, judge_in_shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
