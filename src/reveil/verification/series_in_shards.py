@@ -40,7 +40,7 @@ from reveil.verification.in_shards import (
     compare_rows,
     placements_of,
 )
-from reveil.verification.judges.signatures import Signatures
+from reveil.verification.judges.signatures import judge_of_signatures
 from reveil.verification.promised import Promised, same_levels, together
 from reveil.verification.record import MemoryRecord
 from reveil.verification.shape import check_description, check_domains
@@ -159,13 +159,6 @@ def judge_in_shards(
     judge.refuse_broken(int(ruled["broken"].sum()))
     new = sorted({mark for text in ruled["sets"] for mark in json.loads(text)})
     return replace(release, source=folder), judge.recorded_of_sets(pl.Series(new, dtype=pl.Int64), members)
-
-
-def judge_of_signatures(asked: Promised) -> type[Signatures]:
-    """Return the judge of a guarantee whose rule asks about each person by themselves."""
-    if not issubclass(asked.judge, Signatures):
-        raise TypeError(f"{asked.kind!r} is not judged in shards")
-    return asked.judge
 
 
 def entry_of_bucket(new: pl.DataFrame, asked: Promised, number: int) -> Entry:

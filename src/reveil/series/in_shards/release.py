@@ -34,7 +34,8 @@ from reveil.series.release_context import facts_of
 from reveil.series.signatures import SIGNATURES, TOLD_SIGNATURES, numbered_signatures
 from reveil.tables.notation import parsed
 from reveil.vault.protocol import PENDING, Entries
-from reveil.verification.series_in_shards import SeriesSoFar, judge_in_shards, judge_of_signatures
+from reveil.verification.judges.signatures import judge_of_signatures
+from reveil.verification.series_in_shards import SeriesSoFar, judge_in_shards
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -100,6 +100,13 @@ class Signatures(GuaranteeJudge):
             raise unsafe(f"{met['who'].n_unique():,} persons would share a group that they have to be alone in")
 
 
+def judge_of_signatures(asked: Promised) -> type[Signatures]:
+    """Return the judge of a guarantee whose rule asks about each person by themselves."""
+    if not issubclass(asked.judge, Signatures):
+        raise TypeError(f"{asked.kind!r} is not judged in shards")
+    return asked.judge
+
+
 def sets_of(shown: Shown) -> Ints:
     """Return the mark of the set of values of each group."""
     group, mark, _ = shown.members
