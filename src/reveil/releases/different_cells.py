@@ -10,7 +10,7 @@ CodeArray = npt.NDArray[np.int32]
 
 _ENDS = ("lo", "hi", "null")  # of a typed interval
 _DENSE = 4  # numbers for each row, up to which a table over all of them is faster than sorting
-_MOST = 2**62  # of a number and its row together
+_LARGEST = 2**62  # of a number and its row together
 
 
 def different_cells(cells: pl.Series) -> tuple[pl.Series, CodeArray]:
@@ -58,14 +58,14 @@ def _intervals(cells: pl.Series) -> tuple[npt.NDArray[np.int64], int] | None:
     low, high, null = (cells.struct.field(name) for name in _ENDS)
     if cells.null_count() or null.null_count() or null.dtype != pl.Boolean or not len(cells):
         return None
-    numbers, room, end_of_room = null.to_numpy().astype(np.int64), 2, _MOST >> len(cells).bit_length()
+    numbers, room, end_of_room = null.to_numpy().astype(np.int64), 2, _LARGEST >> len(cells).bit_length()
     for end in (high, low):
         whole = end.to_physical()
         if not whole.dtype.is_integer() or whole.dtype in (pl.Int128, pl.UInt128):
             return None
         least, most = (int(edge) if isinstance(edge, int) else 0 for edge in (whole.min(), whole.max()))
         many = most - least + 2  # one for an end that is not there
-        if room * many >= end_of_room or max(-least, most) >= _MOST:
+        if room * many >= end_of_room or max(-least, most) >= _LARGEST:
             return None
         values = whole.fill_null(least).to_numpy().astype(np.int64) - (least - 1)
         if end.null_count():
