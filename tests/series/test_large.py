@@ -335,7 +335,7 @@ def test_what_is_done_in_memory_whatever_its_size(tiny, tmp_path):
     assert "suppress" in large.reason_against_shards(suppressing)
     vault = config_of(tmp_path, more='vault = "v.vault"')
     assert "vault" in large.reason_against_shards(vault)
-    lasting = config_of(tmp_path, asked='[guarantee]\nkind = "global"\nl = 2\nstrategy = "constant-ratio"\nreleases = 3\n')
-    assert large.reason_against_shards(lasting)
+    budgeted = config_of(tmp_path, asked='[guarantee]\nkind = "global"\nl = 2\n')
+    assert "global" in large.reason_against_shards(budgeted)
     one = publish_file(config_of(tmp_path), raw, tmp_path / "one.parquet")
     assert one.release.manifest.engine is None
