@@ -323,6 +323,9 @@ def test_nonsense_under_engine(tmp_path, engine, match):
     assert found.value.hint
 
 
+STRATEGY = 'strategy = "constant-ratio"\nreleases = 3\n'
+
+
 def test_what_is_done_in_memory_whatever_its_size(tiny, tmp_path):
     raw = written(tmp_path, table())
     relaxed = '[guarantee]\nkind = "static"\nk = 3\n[method]\nkind = "mondrian"\ncut = "relaxed"\n'
@@ -335,7 +338,7 @@ def test_what_is_done_in_memory_whatever_its_size(tiny, tmp_path):
     assert "suppress" in large.reason_against_shards(suppressing)
     vault = config_of(tmp_path, more='vault = "v.vault"')
     assert "vault" in large.reason_against_shards(vault)
-    budgeted = config_of(tmp_path, asked='[guarantee]\nkind = "global"\nl = 2\n')
+    budgeted = config_of(tmp_path, asked='[guarantee]\nkind = "global"\nl = 2\n' + STRATEGY)
     assert "global" in large.reason_against_shards(budgeted)
     one = publish_file(config_of(tmp_path), raw, tmp_path / "one.parquet")
     assert one.release.manifest.engine is None

@@ -179,6 +179,7 @@ def test_a_table_without_values(tiny, tmp_path):
     same_as_in_memory(tmp_path, frames, asked=KINDS["k"], columns="")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engines", [[MEMORY, SHARDS, MEMORY], [SHARDS, MEMORY, SHARDS]])
 def test_memory_and_shards_take_turns(tiny, tmp_path, engines):
     """A series may be in memory at first, or in between: vault and judge find what they need, and nothing differs."""
@@ -277,6 +278,7 @@ def test_who_was_erased_is_not_published_again(tiny, tmp_path):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_the_same_table_is_the_same_release(tiny, tmp_path):
     frames = list(months(many=2, seed=10))
     config, made, tables = published(tmp_path / "same", frames, [SHARDS] * 2)

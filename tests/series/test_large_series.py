@@ -206,6 +206,7 @@ def test_newcomers_that_are_not_eligible_are_refused(tiny, tmp_path):
     assert publish_file(config, written(tmp_path, frames[1], "table-2"), f"{tmp_path}/out-2/").how == "published"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", ["fixed = true", "strict = false"])
 def test_values_that_never_change_and_the_rule_of_the_source(tiny, tmp_path, more):
     """By turns in memory and in shards; where nobody changes, a table in which somebody does is refused."""
@@ -231,6 +232,7 @@ def test_values_that_never_change_and_the_rule_of_the_source(tiny, tmp_path, mor
     assert len(rv.Series.of(config).history()) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [100, 100_000], ids=["shards", "memory"])
 def test_people_of_an_earlier_release_come_back_alone(tiny, tmp_path, rows):
     """Nobody of the last release is there: what was told before that is no more asked about."""

@@ -34,6 +34,7 @@ def test_files_come_in_the_order_of_the_numbers_beside_them(field):
     assert form_values(TASKS[command], form)[name] == ("a", "b", "c", "d")
 
 
+@pytest.mark.slow
 def test_the_tables_of_a_series_are_chosen_for_its_report_in_the_order_of_its_releases(tmp_path):
     folder = fill(tmp_path / "records", 60)
     with serving(folder, workers=1) as served, served.browser() as client:

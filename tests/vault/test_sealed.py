@@ -44,6 +44,7 @@ def publish(vault, rows=ROWS, told=TOLD):
     vault.confirm(change.row.release)
 
 
+@pytest.mark.slow
 def test_a_sealed_folder_keeps_the_contract():
     check_vault(lambda folder: SealedFolder.open(f"sealed://{folder}", create=True), examples=3)
 

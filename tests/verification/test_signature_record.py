@@ -66,7 +66,7 @@ def test_the_rule_is_asked_of_everybody_whose_set_is_not_the_one_of_before(besid
 
     def ruled(now):
         people = pl.DataFrame(now, schema={"who": pl.Int64, "now": pl.Int64}, orient="row")
-        broken, new = TauSafety.rule_of_people(people, marks, promised, known)
+        broken, new = TauSafety.rule_of_people(people, marks, promised, known, 2)
         return broken, sorted(new.rows())
 
     assert ruled([(0, 1), (1, 2), (2, 5)]) == (0, [])

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from reveil.core.errors import ConfigError, RefusedError
 from reveil.guarantees.base import Budgeted, Guarantee
-from reveil.guarantees.refinement.refinement import Refinement
-from reveil.guarantees.signatures.signature_based import SignatureGuarantee
 from reveil.releases.files import KeptFiles, output_path, release_target
 from reveil.releases.folders import place_of
 from reveil.releases.placing import undisturbed
@@ -27,9 +25,8 @@ from reveil.series.book import VaultBook
 from reveil.series.drafts import deliver, find_copy, not_another, remove_drafts
 from reveil.series.finding import find_file, measures_of
 from reveil.series.in_shards.reading import LargeTable, OpenedTable, reason_against_vault
-from reveil.series.in_shards.refining import LargeRefinement
-from reveil.series.in_shards.release import LargeSignatures
 from reveil.series.in_shards.way import LargeRelease, without_rows
+from reveil.series.in_shards.ways import large_release
 from reveil.series.lines import NEW_VAULT, line, noted, pending, remark
 from reveil.series.people import erase, find_all_placements, find_placements
 from reveil.series.published import How, Published, Stage, silent
@@ -171,12 +168,9 @@ class Series(SeriesBase):
         return OpenedTable.read(engine, large, vault, self.schema, self._reading()["declared"])
 
     def _large(self, vault: DuckDBVault, table: OpenedTable) -> LargeRelease:
-        """Return the way of a release of a table in shards; its guarantee was asked whether it can be."""
-        more = self.name, self._settings(vault), self.archive, self.alarms
-        if isinstance(self.guarantee, Refinement):
-            return LargeRefinement(vault, table, *more, self.guarantee, self.method)
-        assert isinstance(self.guarantee, SignatureGuarantee)  # noqa: S101
-        return LargeSignatures(vault, table, *more, self.guarantee)
+        """Return the way of a release of a table in shards."""
+        settings = self._settings(vault)
+        return large_release(vault, table, self.name, settings, self.archive, self.alarms, self.guarantee, self.method)
 
     def _budget_ends(self, vault: Vault) -> str | None:
         """Say for whom a budget ends with the next release, under a guarantee that spends one."""
