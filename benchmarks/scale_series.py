@@ -1,7 +1,7 @@
 """Ninety-nine releases of a growing national table under tau-safety: time, width, counterfeits and the vault.
 
     python -m benchmarks.scale_series run OUT.jsonl [scale] [effort] [releases]   # goes on where it was stopped
-    python -m benchmarks.scale_series audit OUT.jsonl scale [from] [to]           # of these releases together
+    python -m benchmarks.scale_series audit OUT.jsonl scale [from] [to]           # of them together, in memory
     python -m benchmarks.scale_series report NAME=OUT.jsonl ...                   # docs/evidence/scale_series*
 
 Every release is everything from the frame to the confirmed file: diff, grouping, writing, the judge, the vault. CPU
@@ -16,6 +16,8 @@ import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 import reveil as rv
 from benchmarks.case_table import QUASI, RELEASES, SENSITIVE, snapshots
@@ -88,9 +90,10 @@ def width(vault: Path, number: int) -> float:
 def audit(out: Path, scale: int, first: int, last: int) -> None:
     """Attack some releases together, by somebody who knows everybody's events, and say what was found."""
     folder = out.with_suffix("")
-    truth = [frame for number, frame in enumerate(snapshots(scale), start=1) if first <= number <= last]
+    numbers = range(first, last + 1)
+    truth = [pl.read_parquet(folder / f"truth-{number}.parquet") for number in numbers]
     cpu = time.process_time()
-    found = rv.audit([folder / f"{n}.csv" for n in range(first, last + 1)], schema(), truth=truth)
+    found = rv.audit([f"{folder}/{number}/" for number in numbers], schema(), truth=truth)
     told = found.summary
     row = {"releases": [first, last], "scale": scale, "cpu": time.process_time() - cpu, "peak": resident("VmHWM")}
     row |= {key: told[key] for key in ("persons", "certain", "above", "bound", "held")}
