@@ -10,7 +10,7 @@ from reveil.core.errors import DataError
 from tests.cli.run import reveil
 
 OTHERS = Path(__file__).parents[3] / "shared" / "data" / "other_tools"
-slow = pytest.mark.slow
+many = [pytest.mark.slow, pytest.mark.many]
 real = pytest.mark.skipif(not OTHERS.is_dir(), reason="the releases of other tools are not here")
 
 SCHEMA = rv.Schema(person="pid", quasi=["age", "country"], sensitive="job", types={"age": "number"})
@@ -110,12 +110,12 @@ def test_arx_ages_are_off_by_one_and_stop_the_audit(family):
 @pytest.mark.parametrize(
     ("family", "hierarchies", "unread", "held"),
     [
-        pytest.param("arx_global", False, ["marital-status", "native-country", "workclass"], True, marks=slow),
+        pytest.param("arx_global", False, ["marital-status", "native-country", "workclass"], True, marks=many),
         ("anjana", False, ["marital-status", "education", "native-country", "workclass"], True),
-        pytest.param("anonypy", False, [], True, marks=slow),
-        pytest.param("arx_local", True, [], False, marks=slow),  # eight rows of stars are eight, and ten were promised
-        pytest.param("arx_k_local", True, [], False, marks=slow),  # k alone: classes of one occupation
-        pytest.param("anjana", True, [], True, marks=slow),
+        pytest.param("anonypy", False, [], True, marks=many),
+        pytest.param("arx_local", True, [], False, marks=many),  # eight rows of stars are eight, and ten were promised
+        pytest.param("arx_k_local", True, [], False, marks=many),  # k alone: classes of one occupation
+        pytest.param("anjana", True, [], True, marks=many),
     ],
 )
 def test_nothing_certain_is_wrong_in_files_of_other_tools(family, hierarchies, unread, held):

@@ -13,6 +13,7 @@ from tests.docs.pages import page, rows
 
 OTHERS = Path(__file__).parents[3] / "shared" / "data" / "other_tools"
 real = pytest.mark.skipif(not OTHERS.is_dir(), reason="the releases of other tools are not here")
+MANY = [pytest.mark.slow, pytest.mark.many]
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
 TRUTH = [OTHERS / f"raw{n}.csv" for n in (1, 2, 3)]
 
@@ -27,13 +28,13 @@ def schema(*, hierarchies):
     ("family", "hierarchies", "certain"),
     [
         ("arx_global", True, 21),
-        pytest.param("arx_global", False, 21, marks=pytest.mark.slow),
-        pytest.param("arx_local", True, 569, marks=pytest.mark.slow),
-        pytest.param("arx_local", False, 569, marks=pytest.mark.slow),
-        pytest.param("anonypy", False, 407, marks=pytest.mark.slow),
-        pytest.param("anonypy", True, 407, marks=pytest.mark.slow),  # 20-39 is a range there, and a label of ARX's
-        pytest.param("anjana", True, 12, marks=pytest.mark.slow),
-        pytest.param("anjana", False, 12, marks=pytest.mark.slow),
+        pytest.param("arx_global", False, 21, marks=MANY),
+        pytest.param("arx_local", True, 569, marks=MANY),
+        pytest.param("arx_local", False, 569, marks=MANY),
+        pytest.param("anonypy", False, 407, marks=MANY),
+        pytest.param("anonypy", True, 407, marks=MANY),  # 20-39 is a range there, and a label of ARX's
+        pytest.param("anjana", True, 12, marks=MANY),
+        pytest.param("anjana", False, 12, marks=MANY),
     ],
 )
 def test_what_three_months_tell_together(family, hierarchies, certain):

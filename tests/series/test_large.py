@@ -126,6 +126,7 @@ def test_cells_of_more_values_than_there_is_room_for(tiny, tmp_path, monkeypatch
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("method", ["mondrian", "bang"])
 def test_random_tables_are_published_alike(tiny, tmp_path, method):
     @settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))

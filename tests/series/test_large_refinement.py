@@ -130,6 +130,7 @@ KINDS = {
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("asked", KINDS.values(), ids=KINDS)
 def test_whatever_is_asked_for(tiny, tmp_path, asked):
     same_as_in_memory(tmp_path, months(many=3, seed=len(asked)), asked=asked)
@@ -157,6 +158,7 @@ def with_more(frame):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("plain", [True, False])
 def test_columns_of_every_kind(tiny, tmp_path, plain):
     for name in ("shards", "memory"):
@@ -461,6 +463,7 @@ AFTER = ("Vault.prepare = then_die(Vault.prepare)", "Vault.confirm = die")
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("script", [*BEFORE, *AFTER])
 def test_a_killed_publisher_leaves_the_series_as_it_was_or_pending(tmp_path, monkeypatch, script):
     monkeypatch.setenv("REVEIL_KEY", KEY)

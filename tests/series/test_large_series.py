@@ -524,6 +524,7 @@ AFTER = ("Vault.prepare = then_die(Vault.prepare)", "Vault.confirm = die")
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("script", [*BEFORE, *AFTER])
 def test_a_killed_publisher_leaves_the_series_as_it_was_or_pending(tmp_path, monkeypatch, script):
     monkeypatch.delenv("REVEIL_KEY", raising=False)
