@@ -55,6 +55,7 @@ def test_an_undisturbed_series_keeps_its_promise(calm, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 @pytest.mark.parametrize("store", ["folder", "sealed", pytest.param("server", marks=SERVER)])
 def test_a_disturbed_series_publishes_the_same_bytes(calm, commands, store):
     folder, undisturbed = calm

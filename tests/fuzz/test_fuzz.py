@@ -37,6 +37,7 @@ def test_nothing_is_found_in_a_few_valid_series(world):
 
 
 @pytest.mark.slow
+@pytest.mark.many
 def test_commands_that_are_killed_are_finished_by_the_same_command(tmp_path):
     kills = Kills(tmp_path)
     try:

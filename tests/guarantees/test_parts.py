@@ -52,6 +52,7 @@ def test_tau_safety_keeps_its_promise_over_parts():
 
 
 @pytest.mark.slow
+@pytest.mark.many
 def test_tau_safety_keeps_its_promise_over_many_parts():
     check_tau(10, 300)
 
