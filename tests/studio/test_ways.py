@@ -337,7 +337,7 @@ def test_a_refusal_says_what_to_do_and_leads_back(browser, tmp_path, keyed):
 
 
 def test_a_server_that_is_killed_is_said_to_be_gone_and_the_same_click_finishes(browser, tmp_path, keyed):
-    folder = fill(tmp_path / "records", 3_000)
+    folder = fill(tmp_path / "records", 20_000)  # published in seconds, so that there is a middle
     context = browser.new_context()
     page = context.new_page()
     with command(folder) as served:
