@@ -27,7 +27,7 @@ def schema(*, hierarchies):
 @pytest.mark.parametrize(
     ("family", "hierarchies", "certain"),
     [
-        ("arx_global", True, 21),
+        pytest.param("arx_global", True, 21, marks=pytest.mark.slow),
         pytest.param("arx_global", False, 21, marks=MANY),
         pytest.param("arx_local", True, 569, marks=MANY),
         pytest.param("arx_local", False, 569, marks=MANY),

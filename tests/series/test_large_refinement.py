@@ -216,6 +216,7 @@ def test_the_vault_knows_what_memory_would_know(tiny, tmp_path):
         assert one.equals(other) if isinstance(one, pl.DataFrame) else one == other
 
 
+@pytest.mark.slow
 def test_nobody_is_told_apart(tiny, tmp_path):
     """Random series of few people: cells are counted by hand, and all ways to give their rows to them."""
     for seed in range(4):
@@ -301,6 +302,7 @@ def test_a_dry_run_tells_nobody_anything(tiny, tmp_path):
     assert rv.Series.of(config).history() == []
 
 
+@pytest.mark.slow
 def test_newcomers_who_are_not_valid_wait(tiny, tmp_path):
     """Three newcomers are fewer than k: they are held back, in shards as in memory, and published with others later."""
     first = next(months(seed=11))

@@ -168,6 +168,7 @@ def test_memory_and_shards_take_turns(tiny, tmp_path, asked):
     assert verify_series(config, tables).broken == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [ASKED, M_INVARIANCE], ids=["tau-safety", "m-invariance"])
 def test_as_many_counterfeits_as_in_memory(tiny, tmp_path, asked):
     """The quick effort decides by counts alone: where nobody moves, as many are made up, in as many groups."""
@@ -281,6 +282,7 @@ def test_whoever_changes_in_a_column_with_a_declared_order_is_updated(tiny, tmp_
     assert updated == [[0, 50]] * 2
 
 
+@pytest.mark.slow
 def test_the_same_table_is_the_same_release(tiny, tmp_path):
     frames = list(months(many=2, seed=7))
     config, found, tables = published(tmp_path, frames)
