@@ -25,6 +25,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
     return int(ended.value.code or 0)
 
 
+@pytest.mark.many
 @pytest.mark.shared
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -210,6 +210,7 @@ def test_a_hierarchy_is_made_moved_and_used(browser, tmp_path, keyed):
         page.wait_for_selector(".tree")
 
 
+@pytest.mark.many
 @pytest.mark.shared
 @pytest.mark.parametrize(("size", "scheme"), SCREENS)
 def test_a_real_table_goes_every_way(browser, tmp_path, keyed, size, scheme):

@@ -85,6 +85,7 @@ def test_a_zeroed_piece_is_noticed_or_without_effect(whole, tmp_path):
     assert changed == []
 
 
+@pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [64, 512])
 def test_a_small_zeroed_piece_is_noticed_or_without_effect(whole, tmp_path, size):
@@ -93,6 +94,7 @@ def test_a_small_zeroed_piece_is_noticed_or_without_effect(whole, tmp_path, size
     assert changed == []
 
 
+@pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [16, 24, 32, 64, 128])
 def test_what_checksums_do_not_notice_seals_do(whole, tmp_path, size):

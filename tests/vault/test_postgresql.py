@@ -157,6 +157,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.many
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["publisher", "server"])
 @pytest.mark.parametrize("step", ["before 1", "after 1", "before 2", "after 2"])
