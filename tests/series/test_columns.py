@@ -332,3 +332,21 @@ def test_counterfeits_are_counted_among_the_values_and_not_among_the_rows(tmp_pa
     assert (told["made_up"], told["made_up_in"]) == (1 / 3, "ill")
     assert told["left_out"] == {"suppressed": 0.0, "withheld": 0.0}
     assert "of its values of ill (the most of any column) are counterfeits" in render(rv.report(series))
+
+
+def test_many_counterfeits_lie_nowhere_among_the_rows(tmp_path, monkeypatch):
+    """They stand in the tables of values; the judge, who puts them behind the rows, is not to call that an order."""
+    monkeypatch.setenv("REVEIL_KEY", "6b" * 32)
+    rng, persons = np.random.default_rng(3), 2400
+    frame = pl.DataFrame(
+        {
+            "pid": np.arange(persons),
+            "age": rng.integers(20, 80, persons),
+            "a": [f"a{value}" for value in rng.integers(0, 9, persons)],
+            "b": [f"b{value}" for value in rng.integers(0, 6, persons)],
+        }
+    )
+    schema = rv.Schema(person="pid", quasi=["age"], sensitive=("a", "b"))
+    series = rv.Series.open(tmp_path / "v", schema, rv.TauSafety(m={"a": 3, "b": 2}, form="angelized"), seed=1)
+    series.publish(frame)
+    assert series.publish(frame.filter(pl.col("pid") % 16 == 0)).manifest["counterfeits"]["total"] > 40

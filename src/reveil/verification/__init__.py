@@ -81,8 +81,24 @@ def verify(
         known = placement is not None
         for view, seen_as, promised, rows in views(release, snapshot, wanted, placement if known else archived):
             placed, shown = (rows, None) if known else (None, rows)
-            verify(view, seen_as, promised, placement=placed, archived=shown, dirty=dirty)
-        return
+            _check_table(view, seen_as, promised, placed, shown, dirty, 0, None)
+    else:
+        _check_table(release, snapshot, wanted, placement, archived, dirty, loose, excused)
+    if placement is not None:
+        check_order(placement)
+
+
+def _check_table(
+    release: Release,
+    snapshot: Snapshot,
+    wanted: Promised,
+    placement: AnyInts | None,
+    archived: AnyInts | None,
+    dirty: int,
+    loose: int,
+    excused: Bools | None,
+) -> None:
+    """Refuse a release, or what it shows of one of several sensitive columns; see :func:`verify`."""
     manifest = release.manifest
     if placement is not None and manifest.dirty != dirty:
         raise VerificationError("the manifest counts other dirty records than there are")
@@ -118,14 +134,12 @@ def verify(
     check_sets(release, snapshot.schema)
     if placement is not None and release.levels is None:
         check_rows(release, snapshot, numbered, placement, groups, None, excused)  # one column at a time
-        check_order(placement)
         return
     lines = list(numbered)
     check_beyond(release, lines)
     deepest = innermost(release, lines)
     if placement is not None:
         check_rows(release, snapshot, lines, placement, groups, deepest, excused)
-        check_order(placement)
         return
     if archived is not None and proves(
         archived, release, snapshot, lines, groups, empty=manifest.dirty + loose, deepest=deepest
